@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controllerplugin/content_source.h"
+
+#include "csi/volume/image_name.h"
+#include "lib/base/memory.h"
+
+static int
+lock_source(struct controller *controller, const struct volume_id *id,
+            struct content_source *source, struct error **err)
+{
+  CLEANUP(freep) char *key = volume_id_encode(id);
+  source->lock =
+      controller_lock(controller, LOCK_VOLUME, key, KEYED_LOCK_SHARED, "CreateVolume from it", err);
+  return source->lock ? 0 : -1;
+}
+
+static int
+open_source(struct controller *controller, const Csi__V1__VolumeContentSource *content,
+            struct content_source *source, struct error **err)
+{
+  switch (content->type_case) {
+  case CSI__V1__VOLUME_CONTENT_SOURCE__TYPE_SNAPSHOT:
+    source->kind = CONTENT_SNAPSHOT;
+    source->id = content->snapshot->snapshot_id;
+    if (snapshot_find(controller, "volume_content_source.snapshot.snapshot_id", source->id,
+                      &source->snapshot, err) < 0)
+      return -1;
+    return lock_source(controller, &source->snapshot.id.volume, source, err);
+  case CSI__V1__VOLUME_CONTENT_SOURCE__TYPE_VOLUME:
+    source->kind = CONTENT_VOLUME;
+    source->id = content->volume->volume_id;
+    if (volume_find(controller, "volume_content_source.volume.volume_id", source->id,
+                    &source->volume, err) < 0)
+      return -1;
+    return lock_source(controller, &source->volume.id, source, err);
+  default:
+    return error_set(err, ERROR_INVALID_ARGUMENT,
+                     "volume_content_source: only a snapshot or a volume can be a source");
+  }
+}
+
+int
+content_source_open(struct controller *controller, const Csi__V1__VolumeContentSource *content,
+                    struct content_source *ret_source, struct error **err)
+{
+  struct content_source source = {.kind = CONTENT_BLANK, .id = ""};
+  if (content && open_source(controller, content, &source, err) < 0) {
+    content_source_clear(&source);
+    return -1;
+  }
+  *ret_source = source;
+  return 0;
+}
+
+void
+content_source_clear(struct content_source *source)
+{
+  keyed_lock_release(source->lock);
+  snapshot_clear(&source->snapshot);
+  volume_clear(&source->volume);
+  *source = (struct content_source){.id = ""};
+}
+
+uint64_t
+content_source_size(const struct content_source *source)
+{
+  switch (source->kind) {
+  case CONTENT_SNAPSHOT:
+    return source->snapshot.snap.size_bytes;
+  case CONTENT_VOLUME:
+    return source->volume.header.size_bytes;
+  default:
+    return 0;
+  }
+}
+
+struct location *
+content_source_location(struct content_source *source)
+{
+  return source->kind == CONTENT_SNAPSHOT ? source->snapshot.location : source->volume.location;
+}
+
+const struct header *
+content_source_header(const struct content_source *source)
+{
+  return source->kind == CONTENT_SNAPSHOT ? &source->snapshot.header : &source->volume.header;
+}
+
+/* A clone needs a snapshot to stand on. It is named after the clone, so that a repeated call finds
+ * it, and removed at once: RBD keeps it in the image's trash for as long as the clone needs it.
+ * Creating it is the one monitor round that this costs; removing it is none. */
+static int
+clone_volume(struct volume *volume, struct location *location, const char *name,
+             const struct image_layout *layout, struct error **err)
+{
+  CLEANUP(freep) char *passing = image_name_of_passing(name);
+  CLEANUP(image_closep) struct image *image = NULL;
+  uint64_t snap_id;
+  if (image_open(volume->location, volume->id.image_id, &image, err) < 0 ||
+      image_snap_create(image, passing, &snap_id, err) < 0 ||
+      image_clone(volume->location, volume->image_name, passing, location, name, layout, err) < 0)
+    return -1;
+  return image_snap_remove(image, snap_id, err);
+}
+
+int
+content_source_clone(struct content_source *source, struct location *location, const char *name,
+                     const struct image_layout *layout, struct error **err)
+{
+  if (source->kind == CONTENT_VOLUME)
+    return clone_volume(&source->volume, location, name, layout, err);
+  return image_clone(source->snapshot.location, source->snapshot.image_name,
+                     source->snapshot.snap.name, location, name, layout, err);
+}

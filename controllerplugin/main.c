@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* imprint-controller: starts, waits for a signal, stops in order. */
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "controllerplugin/controller.h"
+#include "controllerplugin/flattener.h"
+#include "controllerplugin/options.h"
+#include "controllerplugin/places.h"
+#include "controllerplugin/purger.h"
+#include "csi/rpc/server.h"
+#include "lib/base/clock.h"
+#include "lib/base/memory.h"
+
+/* Calls that wait for a worker; behind that, callers are told to come back. */
+#define CALLS_WAITING_MAX 1024
+
+/* glibc gives each thread a heap of its own, up to eight a core, and hands little of them back. Our
+ * threads spend their time waiting for Ceph, not in malloc: two heaps serve them all. */
+static void
+bound_memory(void)
+{
+  (void)mallopt(M_ARENA_MAX, 2);
+  (void)mallopt(M_TRIM_THRESHOLD, 1 << 20);
+}
+
+/* Signals are taken by main() alone; every thread made later inherits the mask. */
+static sigset_t
+block_signals(void)
+{
+  sigset_t set;
+  (void)sigemptyset(&set);
+  (void)sigaddset(&set, SIGTERM);
+  (void)sigaddset(&set, SIGINT);
+  (void)sigaddset(&set, SIGPIPE);
+  (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
+  (void)sigdelset(&set, SIGPIPE);
+  return set;
+}
+
+static int
+start_server(const struct options *options, struct controller *controller,
+             struct rpc_service services[2], struct rpc_server **ret_server, struct error **err)
+{
+  services[0] = (struct rpc_service){identity_methods, identity_method_count, controller};
+  services[1] = (struct rpc_service){controller_methods, controller_method_count, controller};
+  struct rpc_server_options server_options = {
+      .endpoint = options->endpoint,
+      .services = services,
+      .service_count = 2,
+      .max_workers = options->workers,
+      .max_waiting = CALLS_WAITING_MAX,
+      .default_timeout_ms = options->rpc_timeout_ms,
+  };
+  return rpc_server_start(&server_options, ret_server, err);
+}
+
+static void
+wait_for_signal(const sigset_t *signals)
+{
+  int signal = 0;
+  (void)sigwait(signals, &signal);
+  log_info("signal %d: stopping", signal);
+}
+
+/* Whether everything has come to rest and may be freed. */
+static bool
+stop(struct controller *controller, struct rpc_server *server, int64_t grace_ms)
+{
+  int64_t deadline_ms = clock_now_ms() + grace_ms;
+  atomic_store(&controller->is_stopping, true);
+  bool is_at_rest = rpc_server_stop(server, grace_ms);
+  is_at_rest = purger_stop(controller->purger, deadline_ms) && is_at_rest;
+  return flattener_stop(controller->flattener, deadline_ms) && is_at_rest;
+}
+
+static int
+run(const struct options *options, struct error **err)
+{
+  sigset_t signals = block_signals();
+  struct controller controller = {.driver_name = options->driver_name};
+  CLEANUP(fence_closep) struct fence *fence = NULL;
+  CLEANUP(clusters_closep) struct clusters *clusters = NULL;
+  if (fence_open(options->state_dir, &fence, err) < 0 ||
+      clusters_open(options->config, fence, &clusters, err) < 0)
+    return -1;
+  controller.clusters = clusters;
+  controller.locks = keyed_locks_new();
+  controller.places = places_new();
+  controller.flattener = flattener_new(&controller);
+
+  struct rpc_service services[2];
+  struct rpc_server *server;
+  if (start_server(options, &controller, services, &server, err) < 0)
+    return -1;
+  controller.purger = purger_start(&controller);
+  log_info("serving %s on %s", options->driver_name, options->endpoint);
+  wait_for_signal(&signals);
+
+  if (!stop(&controller, server, options->grace_ms)) {
+    /* A call hangs in a cluster that does not answer. Every step is safe to be cut off behind. */
+    log_warn("a cluster does not answer: leaving without waiting for it");
+    _exit(0);
+  }
+  purger_free(controller.purger);
+  flattener_free(controller.flattener);
+  places_free(controller.places);
+  keyed_locks_free(controller.locks);
+  log_info("stopped");
+  return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+  CLEANUP(error_freep) struct error *err = NULL;
+  struct options options;
+  enum options_result result;
+  bound_memory();
+  if (options_parse(argc, argv, &options, &result, &err) < 0) {
+    (void)fprintf(stderr, "imprint-controller: %s\n", err->message);
+    return 2;
+  }
+  if (result == OPTIONS_EXIT)
+    return 0;
+  log_set_level(options.log_level);
+  if (run(&options, &err) < 0) {
+    log_error("cannot start: %s", err->message);
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command line. */
+#ifndef CONTROLLERPLUGIN_OPTIONS_H
+#define CONTROLLERPLUGIN_OPTIONS_H
+
+#include <stdint.h>
+
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+
+struct options {
+  const char *endpoint;
+  const char *config;
+  const char *state_dir;
+  const char *driver_name;
+  enum log_level log_level;
+  int64_t grace_ms;
+  int64_t rpc_timeout_ms;
+  uint64_t workers;
+};
+
+enum options_result { OPTIONS_RUN, OPTIONS_EXIT };
+
+/* Prints help or the version itself and says so by OPTIONS_EXIT. The strings are argv's. */
+int options_parse(int argc, char **argv, struct options *ret_options,
+                  enum options_result *ret_result, struct error **err);
+
+#endif

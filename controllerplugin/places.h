@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which pools and namespaces a cluster has, remembered for a while: asking costs a read a pool, and
+ * CreateVolume wants to know it each time. */
+#ifndef CONTROLLERPLUGIN_PLACES_H
+#define CONTROLLERPLUGIN_PLACES_H
+
+#include "lib/ceph/location.h"
+
+struct places;
+
+struct places *places_new(void);
+void places_free(struct places *places);
+
+/* Opens a pool and namespace to make images in; errors say which parameter is at fault. */
+int places_open(struct places *places, struct cluster *cluster, const char *pool,
+                const char *name_space, struct location **ret_location, struct error **err);
+
+/* Whether an image of this name exists in another place of the cluster than `here`: its label, to
+ * be freed, or NULL. */
+char *places_find_elsewhere(struct places *places, struct location *here, const char *image_name);
+
+#endif

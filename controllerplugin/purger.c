@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controllerplugin/purger.h"
+
+#include <pthread.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "controllerplugin/volume.h"
+#include "csi/volume/image_name.h"
+#include "lib/base/clock.h"
+#include "lib/base/lock.h"
+#include "lib/base/log.h"
+#include "lib/base/memory.h"
+#include "lib/base/text.h"
+#include "lib/base/worker_pool.h"
+#include "lib/ceph/directory.h"
+#include "lib/ceph/header.h"
+#include "lib/ceph/image.h"
+#include "lib/ceph/trash.h"
+
+/* Removals at once over all pools: enough to free an image every few milliseconds, too few to be
+ * felt by those who work. */
+#define THREADS 6
+/* What could not be removed is tried again after this. */
+#define RETRY_MS 30000
+/* A cluster that cannot be reached is tried again after this. */
+#define RECONNECT_MS 5000
+
+/* A location with something in its trash. */
+struct plot {
+  struct plot *next;
+  struct location *location;
+  bool is_due;      /* look at it as soon as may be */
+  int64_t again_ms; /* else at this time */
+  unsigned running; /* removals under way */
+  bool has_removed; /* since it was last listed: what was kept by a clone may go now */
+};
+
+struct purger {
+  struct controller *controller;
+  struct worker_pool *pool;
+  struct job sweep_job;
+  struct job purge_job;
+
+  pthread_mutex_t mutex; /* guards all below, and the plots */
+  pthread_cond_t change;
+  struct plot *plots;
+  bool is_stopping;
+};
+
+/* One image to be removed. */
+struct removal {
+  struct job job;
+  struct purger *purger;
+  struct plot *plot;
+  struct trash_entry entry;
+};
+
+/* ---- removing -------------------------------------------------------------------------------- */
+
+static struct location *
+reopen(struct location *location)
+{
+  struct location *own = NULL;
+  (void)location_open_by_id(location->cluster, location->pool_id, location->name_space, &own, NULL);
+  return own;
+}
+
+/* A clone that died half-way may have left its passing snapshot in an image that was deleted since.
+ */
+static int
+remove_passing_snaps(struct location *location, const char *image_id, bool *ret_removed,
+                     struct error **err)
+{
+  struct header header;
+  struct snaps snaps = {0};
+  *ret_removed = false;
+  if (header_read(location, image_id, &header, err) < 0)
+    return -1;
+  int r = header_read_snaps(location, image_id, header.snap_ids, header.snap_count, &snaps, err);
+  header_clear(&header);
+  CLEANUP(image_closep) struct image *image = NULL;
+  for (size_t i = 0; r == 0 && i < snaps.count; i++) {
+    if (snaps.items[i].kind != SNAP_KIND_USER ||
+        !text_starts_with(snaps.items[i].name, IMAGE_NAME_PASSING_PREFIX))
+      continue;
+    if (!image)
+      r = image_open(location, image_id, &image, err);
+    if (r == 0)
+      r = image_snap_remove(image, snaps.items[i].id, err);
+    *ret_removed = r == 0;
+  }
+  snaps_clear(&snaps);
+  return r;
+}
+
+static int
+remove_entry(struct location *location, const struct trash_entry *entry, struct error **err)
+{
+  CLEANUP(error_freep) struct error *failure = NULL;
+  if (trash_remove(location, entry, &failure) == 0)
+    return 0;
+  bool has_removed = false;
+  if (failure->code == ERROR_FAILED_PRECONDITION &&
+      remove_passing_snaps(location, entry->id, &has_removed, NULL) == 0 && has_removed)
+    return trash_remove(location, entry, err);
+  return error_set(err, failure->code, "%s", failure->message);
+}
+
+static void
+run_removal(struct job *job)
+{
+  struct removal *removal = (struct removal *)job;
+  struct purger *purger = removal->purger;
+  struct plot *plot = removal->plot;
+  CLEANUP(error_freep) struct error *err = NULL;
+  struct location *location = reopen(plot->location);
+  int r = location && !atomic_load(&purger->controller->is_stopping)
+              ? remove_entry(location, &removal->entry, &err)
+              : -1;
+  location_close(location);
+  if (r < 0 && err && err->code != ERROR_FAILED_PRECONDITION)
+    log_warn("freeing a deleted image failed, it is tried again: %s", err->message);
+
+  (void)pthread_mutex_lock(&purger->mutex);
+  plot->running--;
+  if (r == 0)
+    plot->has_removed = true;
+  if (plot->running == 0) {
+    plot->is_due = plot->is_due || plot->has_removed;
+    plot->again_ms = clock_now_ms() + RETRY_MS;
+  }
+  (void)pthread_cond_broadcast(&purger->change);
+  (void)pthread_mutex_unlock(&purger->mutex);
+  free(removal->entry.id);
+  free(removal->entry.name);
+  free(removal);
+}
+
+/* ---- listing --------------------------------------------------------------------------------- */
+
+/* Hands every entry of the trash to the workers. Returns how many there were. */
+static size_t
+list_plot(struct purger *purger, struct plot *plot)
+{
+  struct trash trash;
+  CLEANUP(error_freep) struct error *err = NULL;
+  if (trash_list(plot->location, IMAGE_NAME_PREFIX, &trash, &err) < 0) {
+    log_debug("listing the trash failed, it is tried again: %s", err->message);
+    return 1; /* come back */
+  }
+  size_t count = trash.count;
+  for (size_t i = 0; i < count; i++) {
+    struct removal *removal = xcalloc(1, sizeof(*removal));
+    removal->job.run = run_removal;
+    removal->purger = purger;
+    removal->plot = plot;
+    removal->entry = trash.entries[i];
+    trash.entries[i] = (struct trash_entry){0};
+    (void)pthread_mutex_lock(&purger->mutex);
+    plot->running++;
+    (void)pthread_mutex_unlock(&purger->mutex);
+    if (!worker_pool_submit(purger->pool, &removal->job))
+      run_removal(&removal->job); /* stopping: it sees that and lets go */
+  }
+  trash_clear(&trash);
+  return count;
+}
+
+static void
+forget(struct purger *purger, struct plot *plot)
+{
+  struct plot **at = &purger->plots;
+  while (*at != plot)
+    at = &(*at)->next;
+  *at = plot->next;
+  location_close(plot->location);
+  free(plot);
+}
+
+/* The next plot to list, or NULL and how long to wait. Called with the mutex held. */
+static struct plot *
+next_plot(struct purger *purger, int64_t *ret_until_ms)
+{
+  int64_t now_ms = clock_now_ms();
+  *ret_until_ms = CLOCK_NEVER_MS;
+  for (struct plot *plot = purger->plots; plot; plot = plot->next) {
+    if (plot->running > 0)
+      continue; /* its last removal wakes us */
+    if (plot->is_due || plot->again_ms <= now_ms)
+      return plot;
+    if (plot->again_ms < *ret_until_ms)
+      *ret_until_ms = plot->again_ms;
+  }
+  return NULL;
+}
+
+static void
+wait_for_change(struct purger *purger, int64_t until_ms)
+{
+  if (until_ms == CLOCK_NEVER_MS) {
+    (void)pthread_cond_wait(&purger->change, &purger->mutex);
+    return;
+  }
+  struct timespec until = clock_timespec_of_ms(until_ms);
+  (void)pthread_cond_timedwait(&purger->change, &purger->mutex, &until);
+}
+
+static void
+add_plot(struct purger *purger, struct location *location)
+{
+  (void)pthread_mutex_lock(&purger->mutex);
+  struct plot *plot = purger->plots;
+  while (plot && !(plot->location->cluster == location->cluster &&
+                   plot->location->pool_id == location->pool_id &&
+                   strcmp(plot->location->name_space, location->name_space) == 0))
+    plot = plot->next;
+  if (!plot) {
+    struct location *own = reopen(location);
+    if (own) {
+      plot = xcalloc(1, sizeof(*plot));
+      plot->location = own;
+      plot->next = purger->plots;
+      purger->plots = plot;
+    }
+  }
+  if (plot)
+    plot->is_due = true;
+  (void)pthread_cond_broadcast(&purger->change);
+  (void)pthread_mutex_unlock(&purger->mutex);
+}
+
+void
+purger_kick(struct purger *purger, struct location *location)
+{
+  add_plot(purger, location);
+}
+
+/* ---- after a restart ------------------------------------------------------------------------- */
+
+int
+purger_bury_if_free(struct purger *purger, struct location *location, const char *image_id,
+                    struct error **err)
+{
+  struct header header;
+  struct snaps snaps;
+  if (header_read(location, image_id, &header, err) < 0)
+    return -1;
+  int r = header_read_snaps(location, image_id, header.snap_ids, header.snap_count, &snaps, err);
+  header_clear(&header);
+  if (r < 0)
+    return -1;
+  bool is_needed = false;
+  for (size_t i = 0; i < snaps.count; i++)
+    is_needed = is_needed || (snaps.items[i].kind == SNAP_KIND_USER &&
+                              !text_starts_with(snaps.items[i].name, IMAGE_NAME_PASSING_PREFIX));
+  snaps_clear(&snaps);
+  if (is_needed)
+    return 0;
+  CLEANUP(freep) char *name = image_name_of_deleted(image_id);
+  if (trash_move(location, name, err) < 0)
+    return -1;
+  purger_kick(purger, location);
+  return 0;
+}
+
+/* Deleted volumes whose last snapshot went while nobody was there to move them on. */
+static void
+bury_forgotten(struct purger *purger, struct location *location)
+{
+  struct directory directory;
+  if (directory_list(location, IMAGE_NAME_DELETED_PREFIX, &directory, NULL) < 0)
+    return;
+  for (size_t i = 0; i < directory.count; i++)
+    (void)purger_bury_if_free(purger, location, directory.entries[i].id, NULL);
+  directory_clear(&directory);
+}
+
+/* Snapshots in an image's own trash vanish with their last clone, by librbd's hand. When it died or
+ * failed just then, they stay for ever without children: remove them. */
+static void
+remove_orphan_snaps(struct location *location, const char *image_id, const struct header *header)
+{
+  struct snaps snaps;
+  if (header->snap_count == 0 ||
+      header_read_snaps(location, image_id, header->snap_ids, header->snap_count, &snaps, NULL) < 0)
+    return;
+  CLEANUP(image_closep) struct image *image = NULL;
+  for (size_t i = 0; i < snaps.count; i++) {
+    if (snaps.items[i].kind != SNAP_KIND_TRASH || snaps.items[i].children > 0)
+      continue;
+    if (!image && image_open(location, image_id, &image, NULL) < 0)
+      break;
+    (void)image_snap_remove(image, snaps.items[i].id, NULL);
+  }
+  snaps_clear(&snaps);
+}
+
+static void
+sweep_orphan_snaps(struct purger *purger, struct location *location)
+{
+  struct directory directory;
+  if (directory_list(location, IMAGE_NAME_PREFIX, &directory, NULL) < 0)
+    return;
+  char **ids = xcalloc(directory.count + 1, sizeof(char *));
+  struct header *headers = xcalloc(directory.count + 1, sizeof(struct header));
+  bool *found = xcalloc(directory.count + 1, sizeof(bool));
+  for (size_t i = 0; i < directory.count; i++)
+    ids[i] = directory.entries[i].id;
+  int r = header_read_many(location, ids, directory.count, headers, found, NULL);
+  for (size_t i = 0; r == 0 && i < directory.count; i++) {
+    if (found[i] && !atomic_load(&purger->controller->is_stopping))
+      remove_orphan_snaps(location, ids[i], &headers[i]);
+    header_clear(&headers[i]);
+  }
+  free(ids);
+  free(headers);
+  free(found);
+  directory_clear(&directory);
+}
+
+static int
+sweep_cluster(struct purger *purger, const char *id)
+{
+  CLEANUP(cluster_unrefp) struct cluster *cluster = NULL;
+  CLEANUP(error_freep) struct error *err = NULL;
+  struct locations locations;
+  if (clusters_get(purger->controller->clusters, id, &cluster, &err) < 0 ||
+      locations_list(cluster, &locations, &err) < 0) {
+    log_warn("looking for what is left to delete: %s", err->message);
+    return -1;
+  }
+  for (size_t i = 0; i < locations.count && !atomic_load(&purger->controller->is_stopping); i++) {
+    bury_forgotten(purger, locations.items[i]);
+    add_plot(purger, locations.items[i]);
+    sweep_orphan_snaps(purger, locations.items[i]);
+  }
+  locations_clear(&locations);
+  return 0;
+}
+
+/* ---- the two long jobs ------------------------------------------------------------------------
+ */
+
+static bool
+is_stopping(struct purger *purger)
+{
+  MUTEX_GUARD(&purger->mutex);
+  return purger->is_stopping;
+}
+
+/* Each cluster once, those out of reach again and again. */
+static void
+sweep_clusters(struct job *job)
+{
+  struct purger *purger = (struct purger *)((char *)job - offsetof(struct purger, sweep_job));
+  struct cluster_ids ids;
+  clusters_ids(purger->controller->clusters, &ids);
+  size_t left = ids.count;
+  while (left > 0 && !is_stopping(purger)) {
+    for (size_t i = 0; i < ids.count && !is_stopping(purger); i++) {
+      if (ids.ids[i] && sweep_cluster(purger, ids.ids[i]) == 0) {
+        free(ids.ids[i]);
+        ids.ids[i] = NULL;
+        left--;
+      }
+    }
+    if (left > 0) {
+      MUTEX_GUARD(&purger->mutex);
+      wait_for_change(purger, clock_now_ms() + RECONNECT_MS);
+    }
+  }
+  cluster_ids_clear(&ids);
+}
+
+/* The cluster has thrown this connection out: go on with a new one. Called with the mutex held. */
+static void
+replace_connection(struct purger *purger, struct plot *plot)
+{
+  CLEANUP(freep) char *id = xstrdup(cluster_id(plot->location->cluster));
+  forget(purger, plot);
+  (void)pthread_mutex_unlock(&purger->mutex);
+  (void)sweep_cluster(purger, id);
+  (void)pthread_mutex_lock(&purger->mutex);
+}
+
+static void
+purge(struct job *job)
+{
+  struct purger *purger = (struct purger *)((char *)job - offsetof(struct purger, purge_job));
+  (void)pthread_mutex_lock(&purger->mutex);
+  while (!purger->is_stopping) {
+    int64_t until_ms;
+    struct plot *plot = next_plot(purger, &until_ms);
+    if (!plot) {
+      wait_for_change(purger, until_ms);
+      continue;
+    }
+    if (cluster_is_blocklisted(plot->location->cluster)) {
+      replace_connection(purger, plot);
+      continue;
+    }
+    plot->is_due = plot->has_removed = false;
+    plot->again_ms = clock_now_ms() + RETRY_MS;
+    (void)pthread_mutex_unlock(&purger->mutex);
+    size_t count = list_plot(purger, plot);
+    (void)pthread_mutex_lock(&purger->mutex);
+    if (count == 0 && !plot->is_due && plot->running == 0)
+      forget(purger, plot);
+  }
+  (void)pthread_mutex_unlock(&purger->mutex);
+}
+
+struct purger *
+purger_start(struct controller *controller)
+{
+  struct purger *purger = xcalloc(1, sizeof(*purger));
+  purger->controller = controller;
+  (void)pthread_mutex_init(&purger->mutex, NULL);
+  condition_init(&purger->change);
+  purger->pool = worker_pool_new("purge", THREADS + 2, SIZE_MAX);
+  purger->sweep_job.run = sweep_clusters;
+  purger->purge_job.run = purge;
+  (void)worker_pool_submit(purger->pool, &purger->sweep_job);
+  (void)worker_pool_submit(purger->pool, &purger->purge_job);
+  return purger;
+}
+
+bool
+purger_stop(struct purger *purger, int64_t deadline_ms)
+{
+  (void)pthread_mutex_lock(&purger->mutex);
+  purger->is_stopping = true;
+  (void)pthread_cond_broadcast(&purger->change);
+  (void)pthread_mutex_unlock(&purger->mutex);
+  return worker_pool_stop(purger->pool, deadline_ms);
+}
+
+void
+purger_free(struct purger *purger)
+{
+  if (!purger)
+    return;
+  while (purger->plots)
+    forget(purger, purger->plots);
+  worker_pool_free(purger->pool);
+  (void)pthread_mutex_destroy(&purger->mutex);
+  (void)pthread_cond_destroy(&purger->change);
+  free(purger);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/ceph/directory.h"
+
+#include <errno.h>
+#include <rbd/librbd.h>
+#include <string.h>
+
+#include "lib/base/memory.h"
+#include "lib/base/text.h"
+#include "lib/ceph/ceph_call.h"
+#include "lib/ceph/wire.h"
+
+/* The object that librbd keeps a location's names and ids in. */
+#define DIRECTORY_OBJECT "rbd_directory"
+/* More than any id or name has. */
+#define ANSWER_MAX 1024
+
+/* One string to the object class, one string back. */
+static int
+ask(struct location *location, const char *method, const char *input, char **ret_output)
+{
+  struct wire_writer w = {0};
+  wire_put_string(&w, input);
+  char answer[ANSWER_MAX];
+  int r = CEPH_CALL(rados_exec(location->ioctx, DIRECTORY_OBJECT, "rbd", method, w.data, w.len,
+                               answer, sizeof(answer)));
+  wire_writer_clear(&w);
+  if (r < 0)
+    return r;
+  struct wire_reader reader = {.at = answer, .left = (size_t)r};
+  *ret_output = wire_get_string(&reader);
+  return *ret_output ? 0 : -EBADMSG;
+}
+
+int
+directory_id_of(struct location *location, const char *name, char **ret_id, struct error **err)
+{
+  int r = ask(location, "dir_get_id", name, ret_id);
+  if (r < 0)
+    return location_error_set(location, err, r, "look up image '%s/%s'", location->label, name);
+  return 0;
+}
+
+int
+directory_name_of(struct location *location, const char *id, char **ret_name, struct error **err)
+{
+  int r = ask(location, "dir_get_name", id, ret_name);
+  if (r < 0)
+    return location_error_set(location, err, r, "look up image id '%s' in '%s'", id,
+                              location->label);
+  return 0;
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+  return strcmp(((const struct directory_entry *)a)->name,
+                ((const struct directory_entry *)b)->name);
+}
+
+/* All images, in an array of *ret_count that rbd_image_spec_list_cleanup() empties. */
+static int
+list_images(struct location *location, rbd_image_spec_t **ret_images, size_t *ret_count)
+{
+  size_t room = 1024;
+  rbd_image_spec_t *images = NULL;
+  int r;
+  do {
+    images = xrealloc(images, room, sizeof(*images));
+    r = CEPH_CALL(rbd_list2(location->ioctx, images, &room));
+  } while (r == -ERANGE);
+  if (r < 0) {
+    free(images);
+    return r;
+  }
+  *ret_images = images;
+  *ret_count = room;
+  return 0;
+}
+
+int
+directory_list(struct location *location, const char *prefix, struct directory *ret_directory,
+               struct error **err)
+{
+  rbd_image_spec_t *images = NULL;
+  size_t count = 0;
+  int r = list_images(location, &images, &count);
+  if (r < 0)
+    return location_error_set(location, err, r, "list the images of '%s'", location->label);
+  struct directory directory = {.entries =
+                                    xcalloc(count ? count : 1, sizeof(struct directory_entry))};
+  for (size_t i = 0; i < count; i++) {
+    if (!text_starts_with(images[i].name, prefix))
+      continue;
+    directory.entries[directory.count++] =
+        (struct directory_entry){.name = xstrdup(images[i].name), .id = xstrdup(images[i].id)};
+  }
+  rbd_image_spec_list_cleanup(images, count);
+  free(images);
+  if (directory.count > 1)
+    qsort(directory.entries, directory.count, sizeof(directory.entries[0]), by_name);
+  *ret_directory = directory;
+  return 0;
+}
+
+void
+directory_clear(struct directory *directory)
+{
+  for (size_t i = 0; i < directory->count; i++) {
+    free(directory->entries[i].name);
+    free(directory->entries[i].id);
+  }
+  free(directory->entries);
+  *directory = (struct directory){0};
+}
+
+int
+directory_find_name(const struct locations *locations, const char *name)
+{
+  struct wire_writer w = {0};
+  wire_put_string(&w, name);
+  rados_completion_t *completions = xcalloc(locations->count + 1, sizeof(rados_completion_t));
+  char(*answers)[ANSWER_MAX] = xcalloc(locations->count + 1, ANSWER_MAX);
+  for (size_t i = 0; i < locations->count; i++) {
+    (void)rados_aio_create_completion2(NULL, NULL, &completions[i]);
+    (void)rados_aio_exec(locations->items[i]->ioctx, DIRECTORY_OBJECT, completions[i], "rbd",
+                         "dir_get_id", w.data, w.len, answers[i], ANSWER_MAX);
+  }
+  int found = -1;
+  for (size_t i = 0; i < locations->count; i++) {
+    (void)CEPH_CALL(rados_aio_wait_for_complete(completions[i]));
+    if (rados_aio_get_return_value(completions[i]) >= 0 && found < 0)
+      found = (int)i;
+    rados_aio_release(completions[i]);
+  }
+  free(answers);
+  free(completions);
+  wire_writer_clear(&w);
+  return found;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which images a location holds: names and ids. An id is given once and stays through a rename. */
+#ifndef LIB_CEPH_DIRECTORY_H
+#define LIB_CEPH_DIRECTORY_H
+
+#include <stddef.h>
+
+#include "lib/ceph/location.h"
+
+/* NOT_FOUND when there is none. An entry may belong to an image that was never finished. */
+int directory_id_of(struct location *location, const char *name, char **ret_id, struct error **err);
+/* NOT_FOUND also for an image that is in the trash. */
+int directory_name_of(struct location *location, const char *id, char **ret_name,
+                      struct error **err);
+
+struct directory_entry {
+  char *name;
+  char *id;
+};
+
+struct directory {
+  struct directory_entry *entries; /* sorted by name */
+  size_t count;
+};
+
+/* The images whose name begins with prefix. */
+int directory_list(struct location *location, const char *prefix, struct directory *ret_directory,
+                   struct error **err);
+void directory_clear(struct directory *directory);
+
+/* Where a name is taken: the index of the first of `locations` that has an image of this name, -1
+ * when none has. All are asked at once; one that does not answer counts as not having it. */
+int directory_find_name(const struct locations *locations, const char *name);
+
+#endif

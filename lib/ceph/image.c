@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/ceph/image.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <rbd/librbd.h>
+#include <string.h>
+
+#include "lib/base/lock.h"
+#include "lib/base/memory.h"
+#include "lib/ceph/ceph_call.h"
+#include "lib/ceph/ceph_error.h"
+
+enum image_state { IMAGE_OPENING, IMAGE_OPEN, IMAGE_CLOSING };
+
+struct image {
+  struct image *next;
+  struct location *location; /* its own: the handle outlives the call that opened it */
+  char *id;
+  rbd_image_t rbd;
+  enum image_state state;
+  unsigned users;
+};
+
+struct open_images {
+  pthread_mutex_t mutex; /* guards the list, and state and users of each */
+  pthread_cond_t change;
+  struct image *head;
+};
+
+struct open_images *
+open_images_new(void)
+{
+  struct open_images *images = xcalloc(1, sizeof(*images));
+  (void)pthread_mutex_init(&images->mutex, NULL);
+  condition_init(&images->change);
+  return images;
+}
+
+void
+open_images_free(struct open_images *images)
+{
+  if (!images)
+    return;
+  assert(!images->head);
+  (void)pthread_mutex_destroy(&images->mutex);
+  (void)pthread_cond_destroy(&images->change);
+  free(images);
+}
+
+static void
+make_options(const struct image_layout *layout, rbd_image_options_t *ret_options)
+{
+  rbd_image_options_create(ret_options);
+  const struct {
+    int option;
+    uint64_t value;
+  } numbers[] = {{RBD_IMAGE_OPTION_FEATURES, layout->features},
+                 {RBD_IMAGE_OPTION_ORDER, layout->order},
+                 {RBD_IMAGE_OPTION_STRIPE_UNIT, layout->stripe_unit},
+                 {RBD_IMAGE_OPTION_STRIPE_COUNT, layout->stripe_count}};
+  for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+    if (numbers[i].value)
+      (void)rbd_image_options_set_uint64(*ret_options, numbers[i].option, numbers[i].value);
+  }
+  if (layout->data_pool)
+    (void)rbd_image_options_set_string(*ret_options, RBD_IMAGE_OPTION_DATA_POOL, layout->data_pool);
+}
+
+int
+image_create(struct location *location, const char *name, uint64_t size_bytes,
+             const struct image_layout *layout, struct error **err)
+{
+  rbd_image_options_t options;
+  make_options(layout, &options);
+  int r = CEPH_CALL(rbd_create4(location->ioctx, name, size_bytes, options));
+  rbd_image_options_destroy(options);
+  if (r < 0)
+    return location_error_set(location, err, r, "create image '%s/%s'", location->label, name);
+  return 0;
+}
+
+int
+image_clone(struct location *parent, const char *parent_name, const char *snap_name,
+            struct location *location, const char *name, const struct image_layout *layout,
+            struct error **err)
+{
+  rbd_image_options_t options;
+  make_options(layout, &options);
+  int r =
+      CEPH_CALL(rbd_clone3(parent->ioctx, parent_name, snap_name, location->ioctx, name, options));
+  rbd_image_options_destroy(options);
+  if (r < 0)
+    return location_error_set(location, err, r, "clone '%s/%s@%s' to '%s/%s'", parent->label,
+                              parent_name, snap_name, location->label, name);
+  return 0;
+}
+
+int
+image_discard(struct location *location, const char *name, struct error **err)
+{
+  int r = CEPH_CALL(rbd_remove(location->ioctx, name));
+  if (r < 0 && r != -ENOENT)
+    return location_error_set(location, err, r, "remove the unfinished image '%s/%s'",
+                              location->label, name);
+  return 0;
+}
+
+int
+image_rename(struct location *location, const char *from, const char *to, struct error **err)
+{
+  int r = CEPH_CALL(rbd_rename(location->ioctx, from, to));
+  if (r < 0)
+    return location_error_set(location, err, r, "rename image '%s/%s' to '%s'", location->label,
+                              from, to);
+  return 0;
+}
+
+static bool
+is_same(const struct image *image, const struct location *location, const char *id)
+{
+  return image->location->pool_id == location->pool_id && strcmp(image->id, id) == 0 &&
+         strcmp(image->location->name_space, location->name_space) == 0;
+}
+
+/* A new reference to the image when another call has it open. Waits while it is being opened or
+ * closed. Called with the mutex held. */
+static struct image *
+find_open(struct open_images *images, const struct location *location, const char *id)
+{
+  for (struct image *image = images->head; image;) {
+    if (!is_same(image, location, id)) {
+      image = image->next;
+      continue;
+    }
+    if (image->state == IMAGE_OPEN) {
+      image->users++;
+      return image;
+    }
+    (void)pthread_cond_wait(&images->change, &images->mutex);
+    image = images->head; /* the list changed */
+  }
+  return NULL;
+}
+
+static void
+unlink_image(struct open_images *images, struct image *image)
+{
+  struct image **at = &images->head;
+  while (*at != image)
+    at = &(*at)->next;
+  *at = image->next;
+  (void)pthread_cond_broadcast(&images->change);
+}
+
+/* May drop the last reference to the cluster, so the table must not be touched behind it. */
+static void
+image_free(struct image *image)
+{
+  location_close(image->location);
+  free(image->id);
+  free(image);
+}
+
+int
+image_open(struct location *location, const char *image_id, struct image **ret_image,
+           struct error **err)
+{
+  struct open_images *images = location->cluster->images;
+  struct location *own = NULL;
+  if (location_open_by_id(location->cluster, location->pool_id, location->name_space, &own, err) <
+      0)
+    return -1;
+
+  (void)pthread_mutex_lock(&images->mutex);
+  struct image *image = find_open(images, location, image_id);
+  if (image) {
+    (void)pthread_mutex_unlock(&images->mutex);
+    location_close(own);
+    *ret_image = image;
+    return 0;
+  }
+  image = xcalloc(1, sizeof(*image));
+  image->location = own;
+  image->id = xstrdup(image_id);
+  image->state = IMAGE_OPENING;
+  image->users = 1;
+  image->next = images->head;
+  images->head = image;
+  (void)pthread_mutex_unlock(&images->mutex);
+
+  int r = CEPH_CALL(rbd_open_by_id(own->ioctx, image_id, &image->rbd, NULL));
+
+  (void)pthread_mutex_lock(&images->mutex);
+  if (r < 0)
+    unlink_image(images, image);
+  else
+    image->state = IMAGE_OPEN;
+  (void)pthread_cond_broadcast(&images->change);
+  (void)pthread_mutex_unlock(&images->mutex);
+  if (r < 0) {
+    image_free(image);
+    return location_error_set(location, err, r, "open image id '%s' in '%s'", image_id,
+                              location->label);
+  }
+  *ret_image = image;
+  return 0;
+}
+
+void
+image_close(struct image *image)
+{
+  if (!image)
+    return;
+  struct open_images *images = image->location->cluster->images;
+  (void)pthread_mutex_lock(&images->mutex);
+  bool is_last = --image->users == 0;
+  if (is_last)
+    image->state = IMAGE_CLOSING;
+  (void)pthread_mutex_unlock(&images->mutex);
+  if (!is_last)
+    return;
+  (void)CEPH_CALL(rbd_close(image->rbd));
+  (void)pthread_mutex_lock(&images->mutex);
+  unlink_image(images, image);
+  (void)pthread_mutex_unlock(&images->mutex);
+  image_free(image);
+}
+
+int
+image_grow(struct image *image, uint64_t size_bytes, struct error **err)
+{
+  uint64_t now;
+  int r = CEPH_CALL(rbd_get_size(image->rbd, &now));
+  if (r == 0 && now < size_bytes)
+    r = CEPH_CALL(rbd_resize2(image->rbd, size_bytes, false, NULL, NULL));
+  if (r < 0)
+    return location_error_set(image->location, err, r, "grow image id '%s' in '%s' to %llu bytes",
+                              image->id, image->location->label, (unsigned long long)size_bytes);
+  return 0;
+}
+
+struct progress {
+  image_progress *report;
+  void *context;
+};
+
+static int
+on_progress(uint64_t offset, uint64_t total, void *arg)
+{
+  struct progress *progress = arg;
+  if (!progress->report)
+    return 0;
+  return progress->report(progress->context, total ? (int)(offset * 100 / total) : 100);
+}
+
+int
+image_flatten(struct image *image, image_progress *progress, void *context, struct error **err)
+{
+  struct progress state = {.report = progress, .context = context};
+  int r = CEPH_CALL(rbd_flatten_with_progress(image->rbd, on_progress, &state));
+  if (r < 0 && r != -EINVAL) /* EINVAL: it has no parent (any more) */
+    return location_error_set(image->location, err, r, "flatten image id '%s' in '%s'", image->id,
+                              image->location->label);
+  return 0;
+}
+
+int
+image_snap_create(struct image *image, const char *snap_name, uint64_t *ret_snap_id,
+                  struct error **err)
+{
+  int r = CEPH_CALL(rbd_snap_create(image->rbd, snap_name));
+  if (r == 0 || r == -EEXIST)
+    r = rbd_snap_get_id(image->rbd, snap_name, ret_snap_id);
+  if (r < 0)
+    return location_error_set(image->location, err, r, "snapshot image id '%s' in '%s'", image->id,
+                              image->location->label);
+  return 0;
+}
+
+int
+image_snap_remove(struct image *image, uint64_t snap_id, struct error **err)
+{
+  int r = CEPH_CALL(rbd_snap_remove_by_id(image->rbd, snap_id));
+  if (r < 0 && r != -ENOENT)
+    return location_error_set(image->location, err, r,
+                              "remove snapshot id %llu of image id '%s' in '%s'",
+                              (unsigned long long)snap_id, image->id, image->location->label);
+  return 0;
+}
+
+int
+image_set_metadata(struct image *image, const char *key, const char *value, struct error **err)
+{
+  int r = value ? CEPH_CALL(rbd_metadata_set(image->rbd, key, value))
+                : CEPH_CALL(rbd_metadata_remove(image->rbd, key));
+  if (r < 0 && !(r == -ENOENT && !value))
+    return location_error_set(image->location, err, r, "set '%s' on image id '%s' in '%s'", key,
+                              image->id, image->location->label);
+  return 0;
+}
+
+/* The address of the first watcher that is not this process. */
+static char *
+first_other(struct location *location, const rbd_image_watcher_t *watchers, size_t count)
+{
+  uint64_t own = rados_get_instance_id(location->cluster->rados);
+  for (size_t i = 0; i < count; i++) {
+    if ((uint64_t)watchers[i].id != own)
+      return xstrdup(watchers[i].addr);
+  }
+  return NULL;
+}
+
+static int
+list_other(struct location *location, rbd_image_t rbd, char **ret_address)
+{
+  size_t room = 16;
+  rbd_image_watcher_t *watchers = NULL;
+  int r;
+  do {
+    watchers = xrealloc(watchers, room, sizeof(*watchers));
+    r = CEPH_CALL(rbd_watchers_list(rbd, watchers, &room));
+  } while (r == -ERANGE);
+  if (r == 0) {
+    *ret_address = first_other(location, watchers, room);
+    rbd_watchers_list_cleanup(watchers, room);
+  }
+  free(watchers);
+  return r;
+}
+
+int
+image_other_client(struct location *location, const char *image_id, char **ret_address,
+                   struct error **err)
+{
+  rbd_image_t rbd;
+  int r = CEPH_CALL(rbd_open_by_id_read_only(location->ioctx, image_id, &rbd, NULL));
+  if (r == 0) {
+    r = list_other(location, rbd, ret_address);
+    (void)CEPH_CALL(rbd_close(rbd));
+  }
+  if (r < 0)
+    return location_error_set(location, err, r, "see who uses image id '%s' in '%s'", image_id,
+                              location->label);
+  return 0;
+}

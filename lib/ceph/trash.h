@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A location's trash: where deleted images wait until nothing depends on them any more.
+ * It is the durable queue of what is left to delete. */
+#ifndef LIB_CEPH_TRASH_H
+#define LIB_CEPH_TRASH_H
+
+#include "lib/ceph/location.h"
+
+/* Fine when the image is in the trash already. */
+int trash_move(struct location *location, const char *name, struct error **err);
+
+struct trash_entry {
+  char *id;
+  char *name; /* it had before it was deleted */
+};
+
+struct trash {
+  struct trash_entry *entries;
+  size_t count;
+};
+
+/* The entries whose name begins with prefix and whose time has come. */
+int trash_list(struct location *location, const char *prefix, struct trash *ret_trash,
+               struct error **err);
+void trash_clear(struct trash *trash);
+
+/* Removes the image for good and frees its space. FAILED_PRECONDITION while it has snapshots that
+ * are still needed by clones, or while a client has it open. Fine when it is gone. */
+int trash_remove(struct location *location, const struct trash_entry *entry, struct error **err);
+
+#endif
