@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Test tools written in Go, built once from pinned modules.
+#
+# Each folder in tests/env/gotools/ is a module whose go.sum is committed, so no checksum database is
+# asked, and the proxy is whatever Go is set up to use. Programs land in the user's cache, in a folder
+# named after the hash of go.mod, go.sum and the Go version: the first run pays, later ones and other
+# checkouts do not. Two runs at once are fine: one builds under a lock, and the folder appears complete
+# or not at all.
+#
+# Debian 12 has Go 1.19. A newer one is itself a module (golang.org/toolchain), and 1.19 is enough to
+# fetch and verify it; nothing outside Debian and the module proxy is needed.
+
+GO_WANTED=1.25 # what the modules' "go" lines ask for
+GOTOOLS_DIR=$ROOT/tests/env/gotools
+GOTOOLS_CACHE=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/imprint/gotools
+
+# Checked against go.sum alone; never another toolchain than the one chosen here.
+GO_ENVIRONMENT=(GOSUMDB=off GOTOOLCHAIN=local GOWORK=off CGO_ENABLED=0)
+
+# gotool MODULE PROGRAM PACKAGE: the path of the built program, in REPLY.
+gotool() {
+  local module=$1 program=$2 package=$3 go key
+  go_find
+  go=$REPLY
+  key=$({ cat "$GOTOOLS_DIR/$module"/go.{mod,sum} && "$go" version; } | sha256sum | cut -c 1-16)
+  gotools_once "$GOTOOLS_CACHE/$module-$key" "$program" \
+    gotool_build "$go" "$GOTOOLS_DIR/$module" "$program" "$package"
+}
+
+# gotools_once FOLDER PROGRAM COMMAND…: makes FOLDER/PROGRAM by `COMMAND… DESTINATION` unless it is there.
+# FOLDER/PROGRAM in REPLY.
+gotools_once() {
+  local folder=$1 program=$2 lock
+  shift 2
+  if [[ ! -e $folder/$program ]]; then
+    mkdir -p "$folder"
+    exec {lock}>"$folder.lock"
+    flock "$lock"
+    if [[ ! -e $folder/$program ]]; then
+      rm -rf "$folder/.part.$program"*
+      "$@" "$folder/.part.$program"
+      mv -T "$folder/.part.$program" "$folder/$program"
+    fi
+    exec {lock}>&-
+  fi
+  REPLY=$folder/$program
+}
+
+gotool_build() { # GO MODULE_DIR PROGRAM PACKAGE DESTINATION
+  process_must "go-build-$3" env -C "$2" "${GO_ENVIRONMENT[@]}" \
+    GOFLAGS='-mod=readonly -buildvcs=false' "$1" build -trimpath -ldflags='-s -w' -o "$5" "$4"
+}
+
+# go_find: a Go that is new enough, in REPLY: the one on PATH, or the pinned toolchain.
+go_find() {
+  local found
+  if found=$(command -v go) && go_is_enough "$found"; then
+    REPLY=$found
+    return 0
+  fi
+  gotools_once "$GOTOOLS_CACHE/toolchain-$(sha256sum <"$GOTOOLS_DIR/toolchain/go.sum" | cut -c 1-16)" \
+    go go_fetch
+  REPLY=$REPLY/bin/go
+}
+
+go_is_enough() { # GO
+  local version
+  version=$(GOTOOLCHAIN=local "$1" env GOVERSION 2>/dev/null) || return 1
+  printf '%s\n%s\n' "$GO_WANTED" "${version#go}" | sort -V -C
+}
+
+# go_fetch DESTINATION: downloads the toolchain with Debian's Go. A module carries neither file modes nor
+# nested go.mod files (they come as _go.mod); both are put right as the go command itself does it.
+go_fetch() {
+  local destination=$1 go=/usr/lib/go-1.19/bin/go version modules
+  [[ -x $go ]] || packages_install golang-1.19-go
+  version=$(sed -n "s|^golang.org/toolchain \(v[^ /]*\.linux-$(dpkg --print-architecture)\) .*|\1|p" \
+    "$GOTOOLS_DIR/toolchain/go.sum")
+  [[ -n $version ]] || die "no Go toolchain is pinned for $(dpkg --print-architecture)"
+  modules=$destination.modules
+  rm -rf "$modules"
+  process_must go-download env -C "$GOTOOLS_DIR/toolchain" "${GO_ENVIRONMENT[@]}" \
+    GOFLAGS='-mod=readonly -modcacherw' GOMODCACHE="$modules" "$go" mod download "golang.org/toolchain@$version"
+  mv -T "$modules/golang.org/toolchain@$version" "$destination"
+  rm -rf "$modules"
+  chmod -R a+x "$destination/bin" "$destination/pkg/tool"
+  cp "$destination/src/_go.mod" "$destination/src/go.mod"
+  cp "$destination/src/cmd/_go.mod" "$destination/src/cmd/go.mod"
+}
