@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pytest plugin of every Python test: a live report of each case, and the shared fixtures.
+
+File descriptor 3 is the person's screen; pytest's own output goes to a log."""
+
+import os
+import signal
+
+import pytest
+
+import results
+from ceph import Cluster
+from controller import Controller
+
+
+def pytest_configure(config):
+    try:
+        config.imprint_screen = os.fdopen(3, "w", encoding="utf-8")
+    except OSError:  # pytest was run by hand
+        config.imprint_screen = None
+    # a run that is being ended still lets its fixtures clean up
+    signal.signal(signal.SIGTERM, lambda *_: pytest.exit("terminated", returncode=143))
+
+
+class Reporter:
+    """Collects the phases of a case (setup, call, teardown) into one outcome."""
+
+    def __init__(self, screen):
+        self.screen = screen
+        self.reports = []
+
+    def pytest_runtest_logreport(self, report):
+        self.reports.append(report)
+
+    def pytest_runtest_logfinish(self, nodeid):
+        reports, self.reports = self.reports, []
+        failed = next((r for r in reports if r.failed), None)
+        skipped = next((r for r in reports if r.skipped), None)
+        seconds = sum(r.duration for r in reports)
+        name = nodeid.removeprefix("tests/").replace(".py::", "::")
+        if failed:
+            crash = getattr(failed.longrepr, "reprcrash", None)
+            reason = crash.message.splitlines()[0] if crash and crash.message else failed.when
+            results.report("fail", name, seconds, reason, output_of(failed), self.screen)
+        elif skipped:
+            reason = skipped.longrepr[2] if isinstance(skipped.longrepr, tuple) else ""
+            results.report("skip", name, seconds, reason, "", self.screen)
+        else:
+            results.report("pass", name, seconds, stream=self.screen)
+
+    def pytest_collectreport(self, report):
+        if report.failed:  # a file that does not even import
+            results.report("fail", report.nodeid, None, "cannot be collected", str(report.longrepr),
+                           self.screen)
+
+
+def output_of(failed):
+    sections = [f"--- {title}\n{text}" for title, text in failed.sections if text.strip()]
+    return "\n".join([*sections, str(failed.longrepr)])
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart(session):
+    if session.config.imprint_screen:
+        session.config.pluginmanager.register(Reporter(session.config.imprint_screen))
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    """The private Ceph that the group started; $CEPH_DIR is its folder."""
+    with Cluster(os.environ["CEPH_DIR"]) as connected:
+        yield connected
+
+
+@pytest.fixture(scope="session")
+def pool(cluster):
+    """The pool that the group made for tests."""
+    return os.environ.get("POOL", "imprint")
+
+
+@pytest.fixture
+def controller(cluster, tmp_path):
+    """A running controller of this test's own, stopped after it."""
+    with Controller(cluster.dir, workdir=tmp_path) as running:
+        yield running
+
+
+@pytest.fixture
+def client(controller):
+    """A CSI client of that controller."""
+    with controller.client() as connected:
+        yield connected
