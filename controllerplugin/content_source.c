@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controllerplugin/content_source.h"
 
-#include "csi/volume/image_name.h"
+#include "controllerplugin/passing_snapshot.h"
 #include "lib/base/memory.h"
 
 static int
@@ -43,7 +43,7 @@ int
 content_source_open(struct controller *controller, const Csi__V1__VolumeContentSource *content,
                     struct content_source *ret_source, struct error **err)
 {
-  struct content_source source = {.kind = CONTENT_BLANK, .id = ""};
+  struct content_source source = {.controller = controller, .kind = CONTENT_BLANK, .id = ""};
   if (content && open_source(controller, content, &source, err) < 0) {
     content_source_clear(&source);
     return -1;
@@ -86,21 +86,18 @@ content_source_header(const struct content_source *source)
   return source->kind == CONTENT_SNAPSHOT ? &source->snapshot.header : &source->volume.header;
 }
 
-/* A clone needs a snapshot to stand on. It is named after the clone, so that a repeated call finds
- * it, and removed at once: RBD keeps it in the image's trash for as long as the clone needs it.
- * Creating it is the one monitor round that this costs; removing it is none. */
 static int
-clone_volume(struct volume *volume, struct location *location, const char *name,
-             const struct image_layout *layout, struct error **err)
+clone_volume(struct controller *controller, struct volume *volume, struct location *location,
+             const char *name, const struct image_layout *layout, struct error **err)
 {
-  CLEANUP(freep) char *passing = image_name_of_passing(name);
-  CLEANUP(image_closep) struct image *image = NULL;
-  uint64_t snap_id;
-  if (image_open(volume->location, volume->id.image_id, &image, err) < 0 ||
-      image_snap_create(image, passing, &snap_id, err) < 0 ||
-      image_clone(volume->location, volume->image_name, passing, location, name, layout, err) < 0)
+  struct passing_snapshot *snapshot;
+  if (passing_snapshot_take(controller->passing_snapshots, volume, &snapshot, err) < 0)
     return -1;
-  return image_snap_remove(image, snap_id, err);
+  int r = image_clone(volume->location, volume->image_name, passing_snapshot_name(snapshot),
+                      location, name, layout, err);
+  if (passing_snapshot_release(snapshot, r < 0 ? NULL : err) < 0)
+    return -1;
+  return r;
 }
 
 int
@@ -108,7 +105,7 @@ content_source_clone(struct content_source *source, struct location *location, c
                      const struct image_layout *layout, struct error **err)
 {
   if (source->kind == CONTENT_VOLUME)
-    return clone_volume(&source->volume, location, name, layout, err);
+    return clone_volume(source->controller, &source->volume, location, name, layout, err);
   return image_clone(source->snapshot.location, source->snapshot.image_name,
                      source->snapshot.snap.name, location, name, layout, err);
 }

@@ -9,6 +9,7 @@
 enum content_kind { CONTENT_BLANK, CONTENT_SNAPSHOT, CONTENT_VOLUME };
 
 struct content_source {
+  struct controller *controller;
   enum content_kind kind;
   const char *id; /* the handle as the request gives it; "" for a blank volume */
   struct snapshot snapshot;

@@ -14,6 +14,7 @@
 struct places;
 struct purger;
 struct flattener;
+struct passing_snapshots;
 
 struct controller {
   const char *driver_name;
@@ -21,6 +22,7 @@ struct controller {
   struct places *places;
   struct purger *purger;
   struct flattener *flattener;
+  struct passing_snapshots *passing_snapshots;
   struct keyed_locks *locks;
   atomic_bool is_stopping; /* long work ends early */
 };

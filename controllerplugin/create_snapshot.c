@@ -24,16 +24,11 @@ has_snapshot(struct location *location, const char *image_id, const char *snap_n
              struct error **err)
 {
   CLEANUP(error_freep) struct error *failure = NULL;
-  struct header header;
   struct snaps snaps;
   *ret_has = false;
-  if (header_read(location, image_id, &header, &failure) < 0)
+  if (snapshots_read(location, image_id, &snaps, &failure) < 0)
     return failure->code == ERROR_NOT_FOUND ? 0
                                             : error_set(err, failure->code, "%s", failure->message);
-  int r = header_read_snaps(location, image_id, header.snap_ids, header.snap_count, &snaps, err);
-  header_clear(&header);
-  if (r < 0)
-    return -1;
   *ret_has = snaps_find_name(&snaps, snap_name) != NULL;
   snaps_clear(&snaps);
   return 0;

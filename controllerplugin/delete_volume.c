@@ -19,37 +19,36 @@ static int
 check_unused(struct location *location, const char *image_id, struct error **err)
 {
   CLEANUP(error_freep) struct error *failure = NULL;
-  CLEANUP(freep) char *client = NULL;
-  if (image_other_client(location, image_id, &client, &failure) < 0) {
+  struct image_clients clients;
+  if (image_clients_list(location, image_id, &clients, &failure) < 0) {
     if (failure->code == ERROR_NOT_FOUND)
       return 0; /* half gone: a delete before this one was killed */
     return error_set(err, failure->code, "%s", failure->message);
   }
-  if (client)
-    return error_set(err, ERROR_FAILED_PRECONDITION,
-                     "it is in use by the Ceph client at %s: unmap it there first", client);
-  return 0;
+  uint64_t own_id = cluster_client_id(location->cluster);
+  int r = 0;
+  for (size_t i = 0; r == 0 && i < clients.count; i++) {
+    if (clients.items[i].id != own_id)
+      r = error_set(err, ERROR_FAILED_PRECONDITION,
+                    "it is in use by the Ceph client at %s: unmap it there first",
+                    clients.items[i].address);
+  }
+  image_clients_clear(&clients);
+  return r;
 }
 
 /* Whether a snapshot stands on it that somebody may still restore from. */
 static int
-has_user_snapshots(struct location *location, const char *image_id, bool *ret_has,
-                   struct error **err)
+has_needed_snapshots(struct location *location, const char *image_id, bool *ret_has,
+                     struct error **err)
 {
   CLEANUP(error_freep) struct error *failure = NULL;
-  struct header header;
   struct snaps snaps;
   *ret_has = false;
-  if (header_read(location, image_id, &header, &failure) < 0)
+  if (snapshots_read(location, image_id, &snaps, &failure) < 0)
     return failure->code == ERROR_NOT_FOUND ? 0
                                             : error_set(err, failure->code, "%s", failure->message);
-  int r = header_read_snaps(location, image_id, header.snap_ids, header.snap_count, &snaps, err);
-  header_clear(&header);
-  if (r < 0)
-    return -1;
-  for (size_t i = 0; i < snaps.count; i++)
-    *ret_has = *ret_has || (snaps.items[i].kind == SNAP_KIND_USER &&
-                            !text_starts_with(snaps.items[i].name, IMAGE_NAME_PASSING_PREFIX));
+  *ret_has = snapshots_are_needed(&snaps);
   snaps_clear(&snaps);
   return 0;
 }
@@ -61,7 +60,7 @@ delete_image(struct controller *controller, struct location *location, const cha
   bool has_snapshots;
   flattener_cancel(controller->flattener, location, image_id);
   if (check_unused(location, image_id, err) < 0 ||
-      has_user_snapshots(location, image_id, &has_snapshots, err) < 0)
+      has_needed_snapshots(location, image_id, &has_snapshots, err) < 0)
     return -1;
   if (has_snapshots) {
     CLEANUP(freep) char *deleted = image_name_of_deleted(image_id);

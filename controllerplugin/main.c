@@ -8,6 +8,7 @@
 #include "controllerplugin/controller.h"
 #include "controllerplugin/flattener.h"
 #include "controllerplugin/options.h"
+#include "controllerplugin/passing_snapshot.h"
 #include "controllerplugin/places.h"
 #include "controllerplugin/purger.h"
 #include "csi/rpc/server.h"
@@ -89,6 +90,7 @@ run(const struct options *options, struct error **err)
   controller.clusters = clusters;
   controller.locks = keyed_locks_new();
   controller.places = places_new();
+  controller.passing_snapshots = passing_snapshots_new();
   controller.flattener = flattener_new(&controller);
 
   struct rpc_service services[2];
@@ -106,6 +108,7 @@ run(const struct options *options, struct error **err)
   }
   purger_free(controller.purger);
   flattener_free(controller.flattener);
+  passing_snapshots_free(controller.passing_snapshots);
   places_free(controller.places);
   keyed_locks_free(controller.locks);
   log_info("stopped");

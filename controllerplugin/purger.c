@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "controllerplugin/passing_snapshot.h"
 #include "controllerplugin/volume.h"
 #include "csi/volume/image_name.h"
 #include "lib/base/clock.h"
@@ -23,8 +24,8 @@
 #define THREADS 6
 /* What could not be removed is tried again after this. */
 #define RETRY_MS 30000
-/* A cluster that cannot be reached is tried again after this. */
-#define RECONNECT_MS 5000
+/* A cluster that could not be looked through is tried again after this. */
+#define SWEEP_AGAIN_MS 5000
 
 /* A location with something in its trash. */
 struct plot {
@@ -67,31 +68,17 @@ reopen(struct location *location)
 }
 
 /* A clone that died half-way may have left its passing snapshot in an image that was deleted since.
- */
-static int
-remove_passing_snaps(struct location *location, const char *image_id, bool *ret_removed,
-                     struct error **err)
+ * Whether one was found and removed. */
+static bool
+remove_passing_snaps(struct location *location, const char *image_id)
 {
-  struct header header;
-  struct snaps snaps = {0};
-  *ret_removed = false;
-  if (header_read(location, image_id, &header, err) < 0)
-    return -1;
-  int r = header_read_snaps(location, image_id, header.snap_ids, header.snap_count, &snaps, err);
-  header_clear(&header);
-  CLEANUP(image_closep) struct image *image = NULL;
-  for (size_t i = 0; r == 0 && i < snaps.count; i++) {
-    if (snaps.items[i].kind != SNAP_KIND_USER ||
-        !text_starts_with(snaps.items[i].name, IMAGE_NAME_PASSING_PREFIX))
-      continue;
-    if (!image)
-      r = image_open(location, image_id, &image, err);
-    if (r == 0)
-      r = image_snap_remove(image, snaps.items[i].id, err);
-    *ret_removed = r == 0;
-  }
+  struct snaps snaps;
+  struct orphans orphans;
+  if (snapshots_read(location, image_id, &snaps, NULL) < 0)
+    return false;
+  (void)passing_snapshots_remove_orphans(location, image_id, &snaps, &orphans, NULL);
   snaps_clear(&snaps);
-  return r;
+  return orphans.removed > 0;
 }
 
 static int
@@ -100,9 +87,7 @@ remove_entry(struct location *location, const struct trash_entry *entry, struct 
   CLEANUP(error_freep) struct error *failure = NULL;
   if (trash_remove(location, entry, &failure) == 0)
     return 0;
-  bool has_removed = false;
-  if (failure->code == ERROR_FAILED_PRECONDITION &&
-      remove_passing_snaps(location, entry->id, &has_removed, NULL) == 0 && has_removed)
+  if (failure->code == ERROR_FAILED_PRECONDITION && remove_passing_snaps(location, entry->id))
     return trash_remove(location, entry, err);
   return error_set(err, failure->code, "%s", failure->message);
 }
@@ -242,18 +227,10 @@ int
 purger_bury_if_free(struct purger *purger, struct location *location, const char *image_id,
                     struct error **err)
 {
-  struct header header;
   struct snaps snaps;
-  if (header_read(location, image_id, &header, err) < 0)
+  if (snapshots_read(location, image_id, &snaps, err) < 0)
     return -1;
-  int r = header_read_snaps(location, image_id, header.snap_ids, header.snap_count, &snaps, err);
-  header_clear(&header);
-  if (r < 0)
-    return -1;
-  bool is_needed = false;
-  for (size_t i = 0; i < snaps.count; i++)
-    is_needed = is_needed || (snaps.items[i].kind == SNAP_KIND_USER &&
-                              !text_starts_with(snaps.items[i].name, IMAGE_NAME_PASSING_PREFIX));
+  bool is_needed = snapshots_are_needed(&snaps);
   snaps_clear(&snaps);
   if (is_needed)
     return 0;
@@ -279,46 +256,59 @@ bury_forgotten(struct purger *purger, struct location *location)
 /* Snapshots in an image's own trash vanish with their last clone, by librbd's hand. When it died or
  * failed just then, they stay for ever without children: remove them. */
 static void
-remove_orphan_snaps(struct location *location, const char *image_id, const struct header *header)
+remove_childless_snaps(struct location *location, const char *image_id, const struct snaps *snaps)
 {
-  struct snaps snaps;
-  if (header->snap_count == 0 ||
-      header_read_snaps(location, image_id, header->snap_ids, header->snap_count, &snaps, NULL) < 0)
-    return;
   CLEANUP(image_closep) struct image *image = NULL;
-  for (size_t i = 0; i < snaps.count; i++) {
-    if (snaps.items[i].kind != SNAP_KIND_TRASH || snaps.items[i].children > 0)
+  for (size_t i = 0; i < snaps->count; i++) {
+    if (snaps->items[i].kind != SNAP_KIND_TRASH || snaps->items[i].children > 0)
       continue;
     if (!image && image_open(location, image_id, &image, NULL) < 0)
       break;
-    (void)image_snap_remove(image, snaps.items[i].id, NULL);
+    (void)image_snap_remove(image, snaps->items[i].id, NULL);
   }
-  snaps_clear(&snaps);
 }
 
-static void
-sweep_orphan_snaps(struct purger *purger, struct location *location)
+/* Whether to look again later. */
+static bool
+sweep_image(struct location *location, const char *image_id, const struct header *header)
+{
+  struct snaps snaps;
+  struct orphans orphans;
+  if (header->snap_count == 0)
+    return false;
+  if (header_read_snaps(location, image_id, header->snap_ids, header->snap_count, &snaps, NULL) < 0)
+    return true;
+  int r = passing_snapshots_remove_orphans(location, image_id, &snaps, &orphans, NULL);
+  remove_childless_snaps(location, image_id, &snaps);
+  snaps_clear(&snaps);
+  return r < 0 || orphans.kept > 0;
+}
+
+static bool
+sweep_images(struct purger *purger, struct location *location)
 {
   struct directory directory;
   if (directory_list(location, IMAGE_NAME_PREFIX, &directory, NULL) < 0)
-    return;
+    return true;
   char **ids = xcalloc(directory.count + 1, sizeof(char *));
   struct header *headers = xcalloc(directory.count + 1, sizeof(struct header));
   bool *found = xcalloc(directory.count + 1, sizeof(bool));
   for (size_t i = 0; i < directory.count; i++)
     ids[i] = directory.entries[i].id;
-  int r = header_read_many(location, ids, directory.count, headers, found, NULL);
-  for (size_t i = 0; r == 0 && i < directory.count; i++) {
+  bool again = header_read_many(location, ids, directory.count, headers, found, NULL) < 0;
+  for (size_t i = 0; i < directory.count; i++) {
     if (found[i] && !atomic_load(&purger->controller->is_stopping))
-      remove_orphan_snaps(location, ids[i], &headers[i]);
+      again = sweep_image(location, ids[i], &headers[i]) || again;
     header_clear(&headers[i]);
   }
   free(ids);
   free(headers);
   free(found);
   directory_clear(&directory);
+  return again;
 }
 
+/* 0 when all is done, -1 when the cluster should be looked through again. */
 static int
 sweep_cluster(struct purger *purger, const char *id)
 {
@@ -330,13 +320,14 @@ sweep_cluster(struct purger *purger, const char *id)
     log_warn("looking for what is left to delete: %s", err->message);
     return -1;
   }
+  bool again = false;
   for (size_t i = 0; i < locations.count && !atomic_load(&purger->controller->is_stopping); i++) {
     bury_forgotten(purger, locations.items[i]);
     add_plot(purger, locations.items[i]);
-    sweep_orphan_snaps(purger, locations.items[i]);
+    again = sweep_images(purger, locations.items[i]) || again;
   }
   locations_clear(&locations);
-  return 0;
+  return again ? -1 : 0;
 }
 
 /* ---- the two long jobs ------------------------------------------------------------------------
@@ -367,7 +358,7 @@ sweep_clusters(struct job *job)
     }
     if (left > 0) {
       MUTEX_GUARD(&purger->mutex);
-      wait_for_change(purger, clock_now_ms() + RECONNECT_MS);
+      wait_for_change(purger, clock_now_ms() + SWEEP_AGAIN_MS);
     }
   }
   cluster_ids_clear(&ids);

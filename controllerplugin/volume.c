@@ -91,10 +91,38 @@ volume_clear(struct volume *volume)
   *volume = (struct volume){0};
 }
 
+int
+snapshots_read(struct location *location, const char *image_id, struct snaps *ret_snaps,
+               struct error **err)
+{
+  struct header header;
+  if (header_read(location, image_id, &header, err) < 0)
+    return -1;
+  int r = header_read_snaps(location, image_id, header.snap_ids, header.snap_count, ret_snaps, err);
+  header_clear(&header);
+  return r;
+}
+
 bool
 snapshot_is_ours(const struct snap *snap)
 {
   return snap->kind == SNAP_KIND_USER && text_starts_with(snap->name, IMAGE_NAME_SNAPSHOT_PREFIX);
+}
+
+bool
+snapshot_is_passing(const struct snap *snap)
+{
+  return snap->kind == SNAP_KIND_USER && text_starts_with(snap->name, IMAGE_NAME_PASSING_PREFIX);
+}
+
+bool
+snapshots_are_needed(const struct snaps *snaps)
+{
+  for (size_t i = 0; i < snaps->count; i++) {
+    if (snaps->items[i].kind == SNAP_KIND_USER && !snapshot_is_passing(&snaps->items[i]))
+      return true;
+  }
+  return false;
 }
 
 static int

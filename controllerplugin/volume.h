@@ -38,8 +38,16 @@ void snapshot_clear(struct snapshot *snapshot);
  * when the cluster is not in the configuration. */
 int volume_locate(struct controller *controller, const struct volume_id *id,
                   struct location **ret_location, struct error **err);
+/* All snapshots of an image; NOT_FOUND when the image is gone. */
+int snapshots_read(struct location *location, const char *image_id, struct snaps *ret_snaps,
+                   struct error **err);
 /* A CSI snapshot's own, as opposed to what an administrator or a clone under way has made. */
 bool snapshot_is_ours(const struct snap *snap);
+/* One that a clone of a live volume stands on while it is made (passing_snapshot.h). */
+bool snapshot_is_passing(const struct snap *snap);
+/* Whether any of them is one that somebody may restore from, so that its image must stay within
+ * reach. */
+bool snapshots_are_needed(const struct snaps *snaps);
 
 /* As the answers of several RPCs describe them; to be freed with the answer. */
 Csi__V1__Volume *volume_describe(const struct volume_id *id, const struct header *header);

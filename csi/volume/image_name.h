@@ -6,11 +6,13 @@
  *   imprint.v.<name>   a volume               imprint.v-sha256.<hash>
  *   imprint.d.<id>     a deleted volume that snapshots still need, renamed out of the way
  *   imprint.s.<name>   a CSI snapshot         imprint.s-sha256.<hash>
- *   imprint.t.<image>  a passing snapshot that a clone named <image> is made from */
+ *   imprint.t.<client>.<n>  a passing snapshot that clones are made from, and the Ceph client that
+ *                           took it */
 #ifndef CSI_VOLUME_IMAGE_NAME_H
 #define CSI_VOLUME_IMAGE_NAME_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Everything of ours. */
 #define IMAGE_NAME_PREFIX "imprint."
@@ -23,8 +25,11 @@
 char *image_name_of_volume(const char *request_name);
 char *image_name_of_deleted(const char *image_id);
 char *image_name_of_snapshot(const char *request_name);
-char *image_name_of_passing(const char *clone_image_name);
+char *image_name_of_passing(uint64_t client_id, uint64_t number);
 /* The object that claims the name of an RBD snapshot of ours (see lib/ceph/claim.h). */
 char *image_name_of_claim(const char *snap_name);
+
+/* The client that took a passing snapshot; false when the name is not that of one. */
+bool image_name_passing_client(const char *snap_name, uint64_t *ret_client_id);
 
 #endif

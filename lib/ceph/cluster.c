@@ -171,6 +171,12 @@ cluster_id(const struct cluster *cluster)
   return cluster->config.cluster_id;
 }
 
+uint64_t
+cluster_client_id(const struct cluster *cluster)
+{
+  return rados_get_instance_id(cluster->rados);
+}
+
 void
 cluster_note_result(struct cluster *cluster, int r)
 {

@@ -29,6 +29,8 @@ void cluster_unref(struct cluster *cluster);
 DEFINE_CLEANUP(struct cluster *, cluster_unref)
 
 const char *cluster_id(const struct cluster *cluster);
+/* By which the cluster knows this client; another one after a reconnect. */
+uint64_t cluster_client_id(const struct cluster *cluster);
 /* Each result of a call goes through here: Ceph says by ESHUTDOWN that it has blocklisted us. */
 void cluster_note_result(struct cluster *cluster, int r);
 /* True once that was said: the connection is of no more use and must be replaced. */

@@ -301,20 +301,8 @@ image_set_metadata(struct image *image, const char *key, const char *value, stru
   return 0;
 }
 
-/* The address of the first watcher that is not this process. */
-static char *
-first_other(struct location *location, const rbd_image_watcher_t *watchers, size_t count)
-{
-  uint64_t own = rados_get_instance_id(location->cluster->rados);
-  for (size_t i = 0; i < count; i++) {
-    if ((uint64_t)watchers[i].id != own)
-      return xstrdup(watchers[i].addr);
-  }
-  return NULL;
-}
-
 static int
-list_other(struct location *location, rbd_image_t rbd, char **ret_address)
+list_watchers(rbd_image_t rbd, struct image_clients *clients)
 {
   size_t room = 16;
   rbd_image_watcher_t *watchers = NULL;
@@ -324,7 +312,11 @@ list_other(struct location *location, rbd_image_t rbd, char **ret_address)
     r = CEPH_CALL(rbd_watchers_list(rbd, watchers, &room));
   } while (r == -ERANGE);
   if (r == 0) {
-    *ret_address = first_other(location, watchers, room);
+    clients->items = xcalloc(room ? room : 1, sizeof(clients->items[0]));
+    clients->count = room;
+    for (size_t i = 0; i < room; i++)
+      clients->items[i] = (struct image_client){.id = (uint64_t)watchers[i].id,
+                                                .address = xstrdup(watchers[i].addr)};
     rbd_watchers_list_cleanup(watchers, room);
   }
   free(watchers);
@@ -332,17 +324,29 @@ list_other(struct location *location, rbd_image_t rbd, char **ret_address)
 }
 
 int
-image_other_client(struct location *location, const char *image_id, char **ret_address,
-                   struct error **err)
+image_clients_list(struct location *location, const char *image_id,
+                   struct image_clients *ret_clients, struct error **err)
 {
+  struct image_clients clients = {0};
   rbd_image_t rbd;
+  /* Read-only: such a handle does not watch, so it does not show up in its own answer. */
   int r = CEPH_CALL(rbd_open_by_id_read_only(location->ioctx, image_id, &rbd, NULL));
   if (r == 0) {
-    r = list_other(location, rbd, ret_address);
+    r = list_watchers(rbd, &clients);
     (void)CEPH_CALL(rbd_close(rbd));
   }
   if (r < 0)
     return location_error_set(location, err, r, "see who uses image id '%s' in '%s'", image_id,
                               location->label);
+  *ret_clients = clients;
   return 0;
+}
+
+void
+image_clients_clear(struct image_clients *clients)
+{
+  for (size_t i = 0; i < clients->count; i++)
+    free(clients->items[i].address);
+  free(clients->items);
+  *clients = (struct image_clients){0};
 }

@@ -56,9 +56,20 @@ int image_snap_remove(struct image *image, uint64_t snap_id, struct error **err)
 /* Tells every client that has the image open; NULL removes the key. */
 int image_set_metadata(struct image *image, const char *key, const char *value, struct error **err);
 
-/* Who else has the image open: NULL when nobody, else the address of one, to be freed. */
-int image_other_client(struct location *location, const char *image_id, char **ret_address,
-                       struct error **err);
+/* Who has the image open for changes. */
+struct image_client {
+  uint64_t id; /* cluster_client_id() of it */
+  char *address;
+};
+
+struct image_clients {
+  struct image_client *items;
+  size_t count;
+};
+
+int image_clients_list(struct location *location, const char *image_id,
+                       struct image_clients *ret_clients, struct error **err);
+void image_clients_clear(struct image_clients *clients);
 
 /* One table a cluster connection; made and freed with it. */
 struct open_images *open_images_new(void);
