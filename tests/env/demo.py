@@ -122,9 +122,9 @@ class Demo:
 
     def show_usage(self):
         usage = self.cluster.usage(self.pool)
-        print("\n    POOL          USED  OBJECTS  CLONES")
-        print(f"    {self.pool:<10} {usage['num_kb']:>4} KiB {usage['num_objects']:>8}"
-              f" {usage['num_object_clones']:>7}")
+        print(f"\n    {'POOL':<12} {'USED':>9} {'OBJECTS':>9} {'CLONES':>9}")
+        print(f"    {self.pool:<12} {usage['num_kb']:>5} KiB {usage['num_objects']:>9}"
+              f" {usage['num_object_clones']:>9}")
 
 
 def main():

@@ -7,6 +7,7 @@ shopt -s inherit_errexit
 
 ROOT=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
 export ROOT
+CACHE=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/imprint # what outlives a run: built tools, the playground
 export LC_ALL=C.UTF-8 # sort orders and messages do not depend on the person
 
 for ENV_PART in console signals process scratch ports packages sources build ceph controller \

@@ -13,7 +13,7 @@
 
 GO_WANTED=1.25 # what the modules' "go" lines ask for
 GOTOOLS_DIR=$ROOT/tests/env/gotools
-GOTOOLS_CACHE=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/imprint/gotools
+GOTOOLS_CACHE=$CACHE/gotools
 
 # Checked against go.sum alone; never another toolchain than the one chosen here.
 GO_ENVIRONMENT=(GOSUMDB=off GOTOOLCHAIN=local GOWORK=off CGO_ENABLED=0)

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # The playground of `./dev up`: a Ceph and a controller that stay, one for each checkout.
 
-PLAYGROUND=${IMPRINT_PLAYGROUND:-/tmp/imprint-up-$EUID-$(cksum <<<"$ROOT" | cut -d ' ' -f 1)}
+PLAYGROUND=$CACHE/up-$(cksum <<<"$ROOT" | cut -d ' ' -f 1)
 
 playground_is_up() {
   process_pid "$PLAYGROUND/pids" controller && process_pid "$PLAYGROUND/pids" mon.a

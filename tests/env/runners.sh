@@ -10,7 +10,7 @@ ctest_run() {
   suite_begin
   process_run ctest case_output "$log" ctest --test-dir "$ROOT/build/$preset" \
     --output-junit "$junit" --no-tests=error --parallel "$(nproc)" "$@"
-  junit_report "$junit"
+  junit_report "$junit" --prefix "$preset/"
   suite_end "ctest-$preset" "$log"
 }
 
@@ -23,9 +23,9 @@ pytest_run() {
   suite_end pytest "$log"
 }
 
-# junit_report XML [REGEX]: the cases of a JUnit file; with REGEX, those whose name matches.
+# junit_report XML [OPTION…]: the cases of a JUnit file; tests/lib/junit.py tells the options.
 junit_report() {
-  [[ ! -s $1 ]] || "$PYTHON" "$ROOT/tests/lib/junit.py" "$1" --keep "${2:-}"
+  [[ ! -s $1 ]] || "$PYTHON" "$ROOT/tests/lib/junit.py" "$@"
 }
 
 # suite_begin … suite_end NAME LOG: a suite whose program (RUN_STATUS) failed without a failed case to show for

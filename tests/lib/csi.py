@@ -123,7 +123,7 @@ def single_node_mount(fs_type="ext4"):
 def main(arguments):
     methods = protocol().methods
     if len(arguments) not in (2, 3) or arguments[1] not in methods:
-        sys.exit(__doc__.rstrip().splitlines()[-1].strip() + "\nmethods: " + " ".join(sorted(methods)))
+        sys.exit("which method? There are: " + " ".join(methods))
     socket, name, text = *arguments[:2], arguments[2] if len(arguments) > 2 else "{}"
     method = methods[name][1]
     try:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reports the cases of a JUnit file, as CTest and csi-sanity write it.
 
-usage: junit.py FILE [--keep REGEX]   only cases whose name matches are reported
+usage: junit.py FILE [--prefix TEXT] [--keep REGEX]
+TEXT goes before each name; only cases whose name matches REGEX are reported.
 """
 
 import argparse
@@ -16,7 +17,7 @@ def outcome_of(case):
     for tag in ("failure", "error"):
         problem = case.find(tag)
         if problem is not None:
-            return "fail", problem.get("message") or (problem.text or tag).strip()[:200]
+            return "fail", problem.get("message") or (problem.text or tag).strip()
     skipped = case.find("skipped")
     # CTest writes a test that it could not start as skipped too
     if case.get("status") == "notrun":
@@ -27,21 +28,24 @@ def outcome_of(case):
 
 
 def output_of(case):
-    texts = [case.findtext(tag) for tag in ("failure", "error", "system-out", "system-err")]
-    return "\n".join(text for text in texts if text)
+    """What tells most: the failure's own text, or else what the test printed."""
+    texts = (case.findtext(tag) for tag in ("failure", "error", "system-out", "system-err"))
+    return next((text for text in texts if text and text.strip()), "")
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("file")
+    parser.add_argument("--prefix", default="")
     parser.add_argument("--keep", default="")
     arguments = parser.parse_args()
     for case in ElementTree.parse(arguments.file).iter("testcase"):
-        if not re.search(arguments.keep, case.get("name")):
+        name = arguments.prefix + case.get("name").removeprefix("[It] ")  # Ginkgo marks its cases
+        if not re.search(arguments.keep, name):
             continue
         outcome, reason = outcome_of(case)
         output = output_of(case) if outcome == "fail" else ""
-        report(outcome, case.get("name"), float(case.get("time") or 0), reason, output)
+        report(outcome, name, float(case.get("time") or 0), reason, output)
 
 
 if __name__ == "__main__":
