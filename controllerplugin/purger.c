@@ -344,7 +344,7 @@ is_stopping(struct purger *purger)
 static void
 sweep_clusters(struct job *job)
 {
-  struct purger *purger = (struct purger *)((char *)job - offsetof(struct purger, sweep_job));
+  struct purger *purger = CONTAINER_OF(job, struct purger, sweep_job);
   struct cluster_ids ids;
   clusters_ids(purger->controller->clusters, &ids);
   size_t left = ids.count;
@@ -378,7 +378,7 @@ replace_connection(struct purger *purger, struct plot *plot)
 static void
 purge(struct job *job)
 {
-  struct purger *purger = (struct purger *)((char *)job - offsetof(struct purger, purge_job));
+  struct purger *purger = CONTAINER_OF(job, struct purger, purge_job);
   (void)pthread_mutex_lock(&purger->mutex);
   while (!purger->is_stopping) {
     int64_t until_ms;

@@ -59,8 +59,7 @@ rpc_method_name(const struct rpc_method *method)
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
-#define OWNER(completion, member)                                                                  \
-  ((struct rpc_call *)((char *)(completion)-offsetof(struct rpc_call, member)))
+#define OWNER(completion, member) CONTAINER_OF(completion, struct rpc_call, member)
 
 static void
 link_call(struct rpc_server *server, struct rpc_call *call)
@@ -458,8 +457,7 @@ static void
 on_shut_down(struct completion *self, bool ok)
 {
   (void)ok;
-  struct rpc_server *server =
-      (struct rpc_server *)((char *)self - offsetof(struct rpc_server, shut_down));
+  struct rpc_server *server = CONTAINER_OF(self, struct rpc_server, shut_down);
   MUTEX_GUARD(&server->mutex);
   server->is_shut_down = true;
   (void)pthread_cond_broadcast(&server->change);

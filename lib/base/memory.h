@@ -17,4 +17,8 @@ char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2), re
 char *xvasprintf(const char *format, va_list args)
     __attribute__((format(printf, 1, 0), returns_nonnull));
 
+/* The struct whose member `pointer` points to. */
+#define CONTAINER_OF(pointer, type, member)                                                        \
+  ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
+
 #endif

@@ -30,7 +30,7 @@ static const struct {
 static char **
 string_field(const struct cluster_config *config, size_t i)
 {
-  return (char **)((char *)config + string_fields[i].offset);
+  return (char **)(void *)((char *)config + string_fields[i].offset);
 }
 
 void
