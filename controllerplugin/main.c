@@ -17,6 +17,8 @@
 
 /* Calls that wait for a worker; behind that, callers are told to come back. */
 #define CALLS_WAITING_MAX 1024
+/* How often freed memory is looked for. */
+#define TRIM_SECONDS 2
 
 /* glibc gives each thread a heap of its own, up to eight a core, and hands little of them back. Our
  * threads spend their time waiting for Ceph, not in malloc: two heaps serve them all. */
@@ -58,11 +60,20 @@ start_server(const struct options *options, struct controller *controller,
   return rpc_server_start(&server_options, ret_server, err);
 }
 
+/* Sixteen clones at once leave some 15 MiB of freed memory in the heaps, which glibc would keep:
+ * after work was done, it goes back to the system. */
 static void
-wait_for_signal(const sigset_t *signals)
+wait_for_signal(const sigset_t *signals, struct rpc_server *server)
 {
-  int signal = 0;
-  (void)sigwait(signals, &signal);
+  const struct timespec interval = {.tv_sec = TRIM_SECONDS};
+  uint64_t trimmed_at = rpc_server_served(server);
+  int signal;
+  while ((signal = sigtimedwait(signals, NULL, &interval)) < 0) {
+    uint64_t served = rpc_server_served(server);
+    if (served != trimmed_at)
+      (void)malloc_trim(0);
+    trimmed_at = served;
+  }
   log_info("signal %d: stopping", signal);
 }
 
@@ -99,7 +110,7 @@ run(const struct options *options, struct error **err)
     return -1;
   controller.purger = purger_start(&controller);
   log_info("serving %s on %s", options->driver_name, options->endpoint);
-  wait_for_signal(&signals);
+  wait_for_signal(&signals, server);
 
   if (!stop(&controller, server, options->grace_ms)) {
     /* A call hangs in a cluster that does not answer. Every step is safe to be cut off behind. */

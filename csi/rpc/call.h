@@ -5,12 +5,13 @@
 #define CSI_RPC_CALL_H
 
 #include <grpc/grpc.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "csi/rpc/method.h"
+#include "lib/base/memory.h"
 #include "lib/base/worker_pool.h"
 
 /* What a gRPC completion leads to; every tag given to gRPC is one of these. */
@@ -22,6 +23,9 @@ struct rpc_server;
 
 struct rpc_call {
   struct rpc_server *server;
+  struct worker_pool *pool; /* runs the handler */
+  void (*on_over)(
+      struct rpc_call *call); /* nobody uses the call any more; it is freed behind this */
   const struct rpc_method *method;
   void *context;
   grpc_call *grpc;
@@ -46,7 +50,11 @@ struct rpc_call {
   struct rpc_call *previous, *next; /* the server's list of calls, under its mutex */
 };
 
-/* Starts receiving the message; announced->run() has seen ok. */
+/* The call that a completion or job is part of. */
+#define CALL_OF(part, member) CONTAINER_OF(part, struct rpc_call, member)
+
+/* Starts receiving the message, or refuses a method that is not served; announced->run() has seen
+ * ok. */
 void call_receive(struct rpc_call *call);
 /* Sends the answer unless one was sent; response may be NULL when code is not OK. Any thread. */
 bool call_answer(struct rpc_call *call, int code, const char *message, grpc_byte_buffer *response);

@@ -35,5 +35,7 @@ bool rpc_server_stop(struct rpc_server *server, int64_t grace_ms);
 
 /* Calls taken in and not yet left by their handler. */
 size_t rpc_server_busy(struct rpc_server *server);
+/* Calls taken in since it started. */
+uint64_t rpc_server_served(struct rpc_server *server);
 
 #endif
