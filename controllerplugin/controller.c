@@ -20,10 +20,10 @@ controller_lock(struct controller *controller, enum lock_kind kind, const char *
   if (lock)
     return lock;
   if (other.percent >= 0)
-    error_set(err, ERROR_ABORTED, "%s '%s' is busy with %s, %d %% done: call again",
-              kind_names[kind], key, other.purpose, other.percent);
+    error_make(err, ERROR_ABORTED, "%s '%s' is busy with %s, %d %% done: call again",
+               kind_names[kind], key, other.purpose, other.percent);
   else
-    error_set(err, ERROR_ABORTED, "%s '%s' is busy with %s: call again", kind_names[kind], key,
-              other.purpose);
+    error_make(err, ERROR_ABORTED, "%s '%s' is busy with %s: call again", kind_names[kind], key,
+               other.purpose);
   return NULL;
 }

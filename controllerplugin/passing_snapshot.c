@@ -151,7 +151,7 @@ passing_snapshot_take(struct passing_snapshots *snapshots, const struct volume *
     *ret_snapshot = snapshot;
     return 0;
   }
-  error_set(err, snapshot->failure->code, "%s", snapshot->failure->message);
+  error_make(err, snapshot->failure->code, "%s", snapshot->failure->message);
   if (drop_user(snapshot))
     free_snapshot(snapshot);
   return -1;

@@ -9,7 +9,7 @@
 
 #include "lib/base/memory.h"
 
-static int
+static void
 set_message(struct error **err, enum error_code code, char *message)
 {
   assert(!*err);
@@ -17,40 +17,39 @@ set_message(struct error **err, enum error_code code, char *message)
   e->code = code;
   e->message = message;
   *err = e;
-  return -1;
 }
 
-int
-error_set(struct error **err, enum error_code code, const char *format, ...)
+void
+error_make(struct error **err, enum error_code code, const char *format, ...)
 {
   if (!err)
-    return -1;
+    return;
   va_list args;
   va_start(args, format);
   char *message = xvasprintf(format, args);
   va_end(args);
-  return set_message(err, code, message);
+  set_message(err, code, message);
 }
 
-int
-error_set_errno(struct error **err, int errno_value, const char *format, ...)
+void
+error_make_errno(struct error **err, int errno_value, const char *format, ...)
 {
   if (!err)
-    return -1;
+    return;
   va_list args;
   va_start(args, format);
   CLEANUP(freep) char *place = xvasprintf(format, args);
   va_end(args);
   char buf[128];
-  return set_message(err, error_code_of_errno(errno_value),
-                     xasprintf("%s: %s", place, strerror_r(errno_value, buf, sizeof(buf))));
+  set_message(err, error_code_of_errno(errno_value),
+              xasprintf("%s: %s", place, strerror_r(errno_value, buf, sizeof(buf))));
 }
 
-int
-error_wrap(struct error **err, const char *format, ...)
+void
+error_add_place(struct error **err, const char *format, ...)
 {
   if (!err || !*err)
-    return -1;
+    return;
   va_list args;
   va_start(args, format);
   CLEANUP(freep) char *place = xvasprintf(format, args);
@@ -58,7 +57,6 @@ error_wrap(struct error **err, const char *format, ...)
   char *wrapped = xasprintf("%s: %s", place, (*err)->message);
   free((*err)->message);
   (*err)->message = wrapped;
-  return -1;
 }
 
 enum error_code

@@ -35,14 +35,20 @@ struct error {
   char *message; /* outermost first: "create volume 'v1': open pool 'p': No such file" */
 };
 
-/* Each returns -1, so that a caller can write `return error_set(…)`. */
-int error_set(struct error **err, enum error_code code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* Each is -1, so that a caller can write `return error_set(…)`. Macros, because compilers and
+ * analysers then see that such a path returns -1. */
+#define error_set(err, ...) (error_make((err), __VA_ARGS__), -1)
 /* The code and the tail of the message come from errno_value, which is positive. */
-int error_set_errno(struct error **err, int errno_value, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+#define error_set_errno(err, ...) (error_make_errno((err), __VA_ARGS__), -1)
 /* Puts the place in front of the message and keeps the code. */
-int error_wrap(struct error **err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define error_wrap(err, ...) (error_add_place((err), __VA_ARGS__), -1)
+
+void error_make(struct error **err, enum error_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void error_make_errno(struct error **err, int errno_value, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void error_add_place(struct error **err, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 enum error_code error_code_of_errno(int errno_value);
 /* "NOT_FOUND"; "OK" for 0. */

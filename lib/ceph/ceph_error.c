@@ -35,17 +35,18 @@ advice_of(int errno_value)
   }
 }
 
-int
-ceph_error_set(struct error **err, int r, const char *format, ...)
+void
+ceph_error_make(struct error **err, int r, const char *format, ...)
 {
   if (!err)
-    return -1;
+    return;
   va_list args;
   va_start(args, format);
   CLEANUP(freep) char *place = xvasprintf(format, args);
   va_end(args);
   const char *advice = advice_of(-r);
   if (advice)
-    return error_set(err, error_code_of_errno(-r), "%s: %s", place, advice);
-  return error_set_errno(err, -r, "%s", place);
+    error_make(err, error_code_of_errno(-r), "%s: %s", place, advice);
+  else
+    error_make_errno(err, -r, "%s", place);
 }

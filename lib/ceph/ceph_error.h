@@ -5,8 +5,10 @@
 
 #include "lib/base/error.h"
 
-/* r is negative, as the Ceph libraries return it. Returns -1. */
-int ceph_error_set(struct error **err, int r, const char *format, ...)
+/* r is negative, as the Ceph libraries return it. The value is -1. */
+#define ceph_error_set(err, ...) (ceph_error_make((err), __VA_ARGS__), -1)
+
+void ceph_error_make(struct error **err, int r, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 #endif

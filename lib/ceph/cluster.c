@@ -112,7 +112,7 @@ connect_rados(struct cluster *cluster, struct error **err)
                        cluster->config.keyring    ? cluster->config.keyring
                        : cluster->config.key_file ? cluster->config.key_file
                                                   : "the default keyrings");
-    ceph_error_set(err, r, "connect as '%s'", name);
+    ceph_error_make(err, r, "connect as '%s'", name);
     /* Whatever keeps us from a cluster, its users see the same: it cannot be used now. */
     if (err)
       (*err)->code = ERROR_UNAVAILABLE;

@@ -215,7 +215,7 @@ connect_entry(struct clusters *clusters, struct clusters_entry *entry, struct er
   free(entry->failure);
   entry->failure = r < 0 ? xstrdup(failure->message) : NULL;
   if (r < 0)
-    error_set(err, failure->code, "%s", failure->message);
+    error_make(err, failure->code, "%s", failure->message);
   (void)pthread_cond_broadcast(&clusters->change);
   return r;
 }

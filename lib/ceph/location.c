@@ -70,15 +70,15 @@ location_close(struct location *location)
   free(location);
 }
 
-int
-location_error_set(struct location *location, struct error **err, int r, const char *format, ...)
+void
+location_error_make(struct location *location, struct error **err, int r, const char *format, ...)
 {
   cluster_note_result(location->cluster, r);
   va_list args;
   va_start(args, format);
   CLEANUP(freep) char *place = xvasprintf(format, args);
   va_end(args);
-  return ceph_error_set(err, r, "%s", place);
+  ceph_error_make(err, r, "%s", place);
 }
 
 int

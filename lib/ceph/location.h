@@ -32,8 +32,11 @@ DEFINE_CLEANUP(struct location *, location_close)
 int location_check(struct location *location, struct error **err);
 
 /* ceph_error_set() for what was done at this location. */
-int location_error_set(struct location *location, struct error **err, int r, const char *format,
-                       ...) __attribute__((format(printf, 4, 5)));
+#define location_error_set(location, err, ...)                                                     \
+  (location_error_make((location), (err), __VA_ARGS__), -1)
+
+void location_error_make(struct location *location, struct error **err, int r, const char *format,
+                         ...) __attribute__((format(printf, 4, 5)));
 
 struct locations {
   struct location **items;
