@@ -143,7 +143,10 @@ text_to_bytes(const char *s, uint64_t *ret_bytes)
   for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
     if (strcmp(end, units[i].suffix) != 0)
       continue;
-    return __builtin_mul_overflow(value, units[i].factor, ret_bytes) ? -1 : 0;
+    if (__builtin_mul_overflow(value, units[i].factor, &value))
+      return -1;
+    *ret_bytes = value;
+    return 0;
   }
   return -1;
 }
