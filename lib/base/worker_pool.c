@@ -26,7 +26,7 @@ struct worker_pool {
   struct job *head, *tail;
   size_t queued;
   size_t threads;
-  size_t idle;
+  size_t running; /* threads that have a job; the others will come for one */
   bool stopping;
 };
 
@@ -65,10 +65,7 @@ wait_for_job(struct worker_pool *pool)
     struct job *job = pop_job(pool);
     if (job || pool->stopping)
       return job;
-    pool->idle++;
-    int r = pthread_cond_timedwait(&pool->work, &pool->mutex, &until);
-    pool->idle--;
-    if (r == ETIMEDOUT)
+    if (pthread_cond_timedwait(&pool->work, &pool->mutex, &until) == ETIMEDOUT)
       return pop_job(pool);
   }
 }
@@ -83,9 +80,11 @@ thread_main(void *arg)
     struct job *job = wait_for_job(pool);
     if (!job)
       break;
+    pool->running++;
     (void)pthread_mutex_unlock(&pool->mutex);
     job->run(job);
     (void)pthread_mutex_lock(&pool->mutex);
+    pool->running--;
   }
   pool->threads--;
   (void)pthread_cond_broadcast(&pool->change);
@@ -110,15 +109,22 @@ start_thread(struct worker_pool *pool)
   return true;
 }
 
+/* A queued job that a thread is still on its way to does not count as waiting. Called with the
+ * mutex held. */
+static bool
+is_full(const struct worker_pool *pool)
+{
+  size_t free_threads = pool->max_threads - pool->running;
+  return pool->queued >= free_threads && pool->queued - free_threads >= pool->max_queued;
+}
+
 bool
 worker_pool_submit(struct worker_pool *pool, struct job *job)
 {
   MUTEX_GUARD(&pool->mutex);
-  if (pool->stopping)
+  if (pool->stopping || is_full(pool))
     return false;
-  bool all_taken = pool->idle <= pool->queued;
-  if (all_taken && pool->threads >= pool->max_threads && pool->queued >= pool->max_queued)
-    return false;
+  bool all_taken = pool->queued >= pool->threads - pool->running;
   if (all_taken && pool->threads < pool->max_threads && !start_thread(pool) && pool->threads == 0)
     return false;
   job->next = NULL;
@@ -136,7 +142,7 @@ size_t
 worker_pool_busy(struct worker_pool *pool)
 {
   MUTEX_GUARD(&pool->mutex);
-  return pool->threads - pool->idle + pool->queued;
+  return pool->running + pool->queued;
 }
 
 bool
