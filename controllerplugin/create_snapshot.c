@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "controllerplugin/controller.h"
+#include "controllerplugin/places.h"
 #include "controllerplugin/volume.h"
 #include "csi/volume/image_name.h"
 #include "csi/volume/parameters.h"
@@ -36,9 +37,17 @@ has_snapshot(struct location *location, const char *image_id, const char *snap_n
 
 /* *ret_is_new says whether nobody had the claim before. */
 static int
-claim_name(const struct volume *volume, const char *snap_name, bool *ret_is_new, struct error **err)
+claim_name(struct controller *controller, const struct volume *volume, const char *snap_name,
+           bool *ret_is_new, struct error **err)
 {
   CLEANUP(freep) char *claim = image_name_of_claim(snap_name);
+  CLEANUP(freep)
+  char *label = places_find_elsewhere(controller->places, volume->location, claim_find, claim);
+  if (label)
+    return error_set(
+        err, ERROR_ALREADY_EXISTS,
+        "it exists already: its source was a volume in '%s', now one in '%s' is asked for", label,
+        volume->location->label);
   CLEANUP(freep) char *owner = NULL;
   if (claim_take(volume->location, claim, volume->id.image_id, &owner, err) < 0)
     return -1;
@@ -70,14 +79,14 @@ take_snapshot(const struct volume *volume, const char *snap_name, uint64_t *ret_
 }
 
 static int
-create(struct volume *volume, const char *name, Csi__V1__CreateSnapshotResponse *response,
-       struct error **err)
+create(struct controller *controller, struct volume *volume, const char *name,
+       Csi__V1__CreateSnapshotResponse *response, struct error **err)
 {
   CLEANUP(freep) char *snap_name = image_name_of_snapshot(name);
   bool is_new = false;
   uint64_t snap_id;
   struct snaps snaps;
-  if (claim_name(volume, snap_name, &is_new, err) < 0)
+  if (claim_name(controller, volume, snap_name, &is_new, err) < 0)
     return -1;
   if (take_snapshot(volume, snap_name, &snap_id, err) < 0) {
     CLEANUP(freep) char *claim = image_name_of_claim(snap_name);
@@ -130,7 +139,7 @@ lock_and_create(struct controller *controller, const Csi__V1__CreateSnapshotRequ
   }
   if (volume_find(controller, "source_volume_id", request->source_volume_id, &volume, err) < 0)
     return -1;
-  int r = create(&volume, request->name, response, err);
+  int r = create(controller, &volume, request->name, response, err);
   volume_clear(&volume);
   return r;
 }

@@ -112,7 +112,8 @@ static int
 check_elsewhere(struct creation *c, struct error **err)
 {
   CLEANUP(freep)
-  char *label = places_find_elsewhere(c->controller->places, c->location, c->image_name);
+  char *label =
+      places_find_elsewhere(c->controller->places, c->location, directory_find_name, c->image_name);
   if (label)
     return error_set(err, ERROR_ALREADY_EXISTS,
                      "it exists in '%s', now parameters 'pool' and 'namespace' ask for '%s'", label,

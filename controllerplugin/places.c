@@ -7,7 +7,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/lock.h"
 #include "lib/base/memory.h"
-#include "lib/ceph/directory.h"
 
 /* So long a new pool or namespace may go unnoticed by the search for a name elsewhere. */
 #define REMEMBER_MS 30000
@@ -160,7 +159,8 @@ places_open(struct places *places, struct cluster *cluster, const char *pool,
 }
 
 char *
-places_find_elsewhere(struct places *places, struct location *here, const char *image_name)
+places_find_elsewhere(struct places *places, struct location *here, places_search *search,
+                      const char *name)
 {
   struct known *known = known_get(places, here->cluster);
   if (!known)
@@ -171,7 +171,7 @@ places_find_elsewhere(struct places *places, struct location *here, const char *
     if (!is_same_place(known->locations.items[i], here))
       others.items[others.count++] = known->locations.items[i];
   }
-  int found = others.count > 0 ? directory_find_name(&others, image_name) : -1;
+  int found = search(&others, name);
   char *label = found >= 0 ? xstrdup(others.items[found]->label) : NULL;
   free(others.items);
   known_release(places, known);

@@ -15,8 +15,10 @@ void places_free(struct places *places);
 int places_open(struct places *places, struct cluster *cluster, const char *pool,
                 const char *name_space, struct location **ret_location, struct error **err);
 
-/* Whether an image of this name exists in another place of the cluster than `here`: its label, to
- * be freed, or NULL. */
-char *places_find_elsewhere(struct places *places, struct location *here, const char *image_name);
+/* Whether a name is taken in another place of the cluster than `here`: that place's label, to be
+ * freed, or NULL. */
+typedef int places_search(const struct locations *locations, const char *name);
+char *places_find_elsewhere(struct places *places, struct location *here, places_search *search,
+                            const char *name);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/base/memory.h"
+#include "lib/ceph/ask_all.h"
 #include "lib/ceph/ceph_call.h"
 
 #define OWNER_ATTRIBUTE "imprint.owner"
@@ -79,4 +80,18 @@ claim_drop(struct location *location, const char *name, const char *owner, struc
     return location_error_set(location, err, r, "give up the name '%s' in '%s'", name,
                               location->label);
   return 0;
+}
+
+static void
+start_find(struct location *location, rados_completion_t completion, const void *question,
+           char answer[ASK_ALL_ANSWER_MAX])
+{
+  (void)rados_aio_getxattr(location->ioctx, question, completion, OWNER_ATTRIBUTE, answer,
+                           ASK_ALL_ANSWER_MAX);
+}
+
+int
+claim_find(const struct locations *locations, const char *name)
+{
+  return ask_all(locations, start_find, name);
 }

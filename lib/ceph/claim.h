@@ -19,5 +19,7 @@ int claim_pass(struct location *location, const char *name, const char *from, co
                struct error **err);
 /* Gives the name up if owner has it; fine when he has not. */
 int claim_drop(struct location *location, const char *name, const char *owner, struct error **err);
+/* Where a name is claimed: the index of the first of `locations`, -1 when in none. */
+int claim_find(const struct locations *locations, const char *name);
 
 #endif

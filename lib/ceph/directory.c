@@ -7,6 +7,7 @@
 
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
+#include "lib/ceph/ask_all.h"
 #include "lib/ceph/ceph_call.h"
 #include "lib/ceph/wire.h"
 
@@ -114,27 +115,21 @@ directory_clear(struct directory *directory)
   *directory = (struct directory){0};
 }
 
+static void
+start_find_name(struct location *location, rados_completion_t completion, const void *question,
+                char answer[ASK_ALL_ANSWER_MAX])
+{
+  const struct wire_writer *name = question;
+  (void)rados_aio_exec(location->ioctx, DIRECTORY_OBJECT, completion, "rbd", "dir_get_id",
+                       name->data, name->len, answer, ASK_ALL_ANSWER_MAX);
+}
+
 int
 directory_find_name(const struct locations *locations, const char *name)
 {
   struct wire_writer w = {0};
   wire_put_string(&w, name);
-  rados_completion_t *completions = xcalloc(locations->count + 1, sizeof(rados_completion_t));
-  char(*answers)[ANSWER_MAX] = xcalloc(locations->count + 1, ANSWER_MAX);
-  for (size_t i = 0; i < locations->count; i++) {
-    (void)rados_aio_create_completion2(NULL, NULL, &completions[i]);
-    (void)rados_aio_exec(locations->items[i]->ioctx, DIRECTORY_OBJECT, completions[i], "rbd",
-                         "dir_get_id", w.data, w.len, answers[i], ANSWER_MAX);
-  }
-  int found = -1;
-  for (size_t i = 0; i < locations->count; i++) {
-    (void)CEPH_CALL(rados_aio_wait_for_complete(completions[i]));
-    if (rados_aio_get_return_value(completions[i]) >= 0 && found < 0)
-      found = (int)i;
-    rados_aio_release(completions[i]);
-  }
-  free(answers);
-  free(completions);
+  int found = ask_all(locations, start_find_name, &w);
   wire_writer_clear(&w);
   return found;
 }

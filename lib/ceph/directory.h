@@ -29,7 +29,7 @@ int directory_list(struct location *location, const char *prefix, struct directo
 void directory_clear(struct directory *directory);
 
 /* Where a name is taken: the index of the first of `locations` that has an image of this name, -1
- * when none has. All are asked at once; one that does not answer counts as not having it. */
+ * when none has. */
 int directory_find_name(const struct locations *locations, const char *name);
 
 #endif
