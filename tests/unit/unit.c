@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/memory.h"
@@ -27,6 +28,13 @@ unit_run(const char *suite, const struct unit_test *tests, size_t count)
       is_complete && CU_get_number_of_failures() == 0 && CU_get_number_of_tests_run() == count;
   CU_cleanup_registry();
   return has_passed ? 0 : 1;
+}
+
+void
+unit_fail(const char *condition, const char *file, unsigned line)
+{
+  (void)CU_assertImplementation(CU_FALSE, line, condition, file, "", CU_TRUE);
+  abort(); /* CUnit has jumped out of the test */
 }
 
 void

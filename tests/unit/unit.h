@@ -34,6 +34,8 @@ int unit_run(const char *suite, const struct unit_test *tests, size_t count);
     return unit_run(suite, tests, sizeof(tests) / sizeof(tests[0]));                               \
   }
 
+/* As CU_ASSERT_FATAL(): the test ends here when it does not hold. */
+#define REQUIRE(condition) ((condition) ? (void)0 : unit_fail(#condition, __FILE__, __LINE__))
 /* As CU_ASSERT(), and names the row of a table that it failed for. */
 #define CHECK_ROW(condition, row) unit_check((condition), #condition, (row), __FILE__, __LINE__)
 /* As CU_ASSERT_STRING_EQUAL(), but NULL is fine and both are shown. */
@@ -45,6 +47,7 @@ int unit_run(const char *suite, const struct unit_test *tests, size_t count);
  * be used again. */
 #define CHECK_ERROR(err, code, text) unit_check_error((err), (code), (text), __FILE__, __LINE__)
 
+void unit_fail(const char *condition, const char *file, unsigned line) __attribute__((noreturn));
 void unit_check(bool holds, const char *condition, const char *row, const char *file,
                 unsigned line);
 void unit_check_string(const char *actual, const char *expected, const char *what, const char *file,

@@ -12,7 +12,7 @@ test_set_formats_the_message(void)
 {
   CLEANUP(error_freep) struct error *err = NULL;
   CU_ASSERT_EQUAL(error_set(&err, ERROR_NOT_FOUND, "no volume '%s' in %d pools", "v1", 3), -1);
-  CU_ASSERT_PTR_NOT_NULL_FATAL(err);
+  REQUIRE(err);
   CHECK_NUMBER(err->code, ERROR_NOT_FOUND);
   CHECK_STRING(err->message, "no volume 'v1' in 3 pools");
 }
@@ -33,7 +33,7 @@ test_set_errno_takes_code_and_tail_from_errno(void)
 {
   CLEANUP(error_freep) struct error *err = NULL;
   CU_ASSERT_EQUAL(error_set_errno(&err, ENOENT, "open '%s'", "/x"), -1);
-  CU_ASSERT_PTR_NOT_NULL_FATAL(err);
+  REQUIRE(err);
   CHECK_NUMBER(err->code, ERROR_NOT_FOUND);
   CHECK_STRING(err->message, "open '/x': No such file or directory");
 }
@@ -95,7 +95,7 @@ test_setting_a_set_error_aborts(void)
     _exit(0);
   }
   int status = 0;
-  CU_ASSERT_EQUAL_FATAL(waitpid(pid, &status, 0), pid);
+  REQUIRE(waitpid(pid, &status, 0) == pid);
   CU_ASSERT(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 }
 

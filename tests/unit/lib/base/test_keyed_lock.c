@@ -13,7 +13,7 @@ test_an_exclusive_key_is_held_by_one(void)
 {
   CLEANUP(keyed_locks_freep) struct keyed_locks *locks = keyed_locks_new();
   struct keyed_lock *lock = keyed_lock_try(locks, "v1", KEYED_LOCK_EXCLUSIVE, "first", NULL);
-  CU_ASSERT_PTR_NOT_NULL_FATAL(lock);
+  REQUIRE(lock);
   CU_ASSERT_PTR_NULL(keyed_lock_try(locks, "v1", KEYED_LOCK_EXCLUSIVE, "second", NULL));
   CU_ASSERT_PTR_NULL(keyed_lock_try(locks, "v1", KEYED_LOCK_SHARED, "second", NULL));
   keyed_lock_release(lock);
@@ -29,7 +29,7 @@ test_a_shared_key_is_held_by_many_and_by_no_exclusive_one(void)
   struct keyed_lock *held[3];
   for (int i = 0; i < 3; i++) {
     held[i] = keyed_lock_try(locks, "v1", KEYED_LOCK_SHARED, "clone", NULL);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(held[i]);
+    REQUIRE(held[i]);
   }
   for (int i = 0; i < 3; i++) {
     CU_ASSERT_PTR_NULL(keyed_lock_try(locks, "v1", KEYED_LOCK_EXCLUSIVE, "delete", NULL));
@@ -153,7 +153,7 @@ test_another_thread_may_release(void)
   CLEANUP(keyed_locks_freep) struct keyed_locks *locks = keyed_locks_new();
   struct keyed_lock *lock = keyed_lock_try(locks, "v1", KEYED_LOCK_EXCLUSIVE, "x", NULL);
   pthread_t thread;
-  CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, release_it, lock), 0);
+  REQUIRE(pthread_create(&thread, NULL, release_it, lock) == 0);
   (void)pthread_join(thread, NULL);
   lock = keyed_lock_try(locks, "v1", KEYED_LOCK_EXCLUSIVE, "x", NULL);
   CU_ASSERT_PTR_NOT_NULL(lock);
@@ -172,7 +172,7 @@ test_freeing_a_table_in_use_aborts(void)
     _exit(0);
   }
   int status = 0;
-  CU_ASSERT_EQUAL_FATAL(waitpid(pid, &status, 0), pid);
+  REQUIRE(waitpid(pid, &status, 0) == pid);
   CU_ASSERT(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 }
 

@@ -17,13 +17,13 @@
  * behind makes a time-out that is counted from it come sooner. */
 static atomic_int_fast64_t behind_ms;
 
-int __real_clock_gettime(clockid_t clock, struct timespec *ts);
-int __wrap_clock_gettime(clockid_t clock, struct timespec *ts);
+int real_clock_gettime(clockid_t clock, struct timespec *ts) __asm__("__real_clock_gettime");
+int late_clock_gettime(clockid_t clock, struct timespec *ts) __asm__("__wrap_clock_gettime");
 
 int
-__wrap_clock_gettime(clockid_t clock, struct timespec *ts)
+late_clock_gettime(clockid_t clock, struct timespec *ts)
 {
-  int r = __real_clock_gettime(clock, ts);
+  int r = real_clock_gettime(clock, ts);
   int64_t late_ms = atomic_load(&behind_ms);
   ts->tv_sec -= late_ms / 1000;
   return r;
@@ -381,7 +381,7 @@ test_several_threads_may_submit(void)
   pthread_t threads[4];
   for (int i = 0; i < 4; i++) {
     submitters[i] = (struct submitter){.pool = pool, .done = &done};
-    CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, submit_many, &submitters[i]), 0);
+    REQUIRE(pthread_create(&threads[i], NULL, submit_many, &submitters[i]) == 0);
   }
   unsigned taken = 0;
   for (int i = 0; i < 4; i++) {
