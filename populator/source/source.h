@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where an image's bytes come from. One file a kind, listed in source_table.c: a new source is a
+ * file and a line. */
+#ifndef POPULATOR_SOURCE_SOURCE_H
+#define POPULATOR_SOURCE_SOURCE_H
+
+#include "lib/ceph/cluster_config.h"
+#include "lib/http/http.h"
+#include "populator/source/stream.h"
+
+#define SOURCE_SIZE_UNKNOWN UINT64_MAX
+
+/* What the user says beside the URL. The strings outlive the source. */
+struct source_options {
+  struct http_options http;   /* credentials, CA, proxy, which addresses are allowed */
+  struct s3_options s3;       /* for s3:// */
+  const char *platform;       /* for registries: "amd64", "arm64/v8"; NULL: this machine's */
+  const char *path_in_image;  /* for registries and oci-archive: NULL: the one file below /disk */
+  struct cluster_config ceph; /* for rbd: */
+};
+
+struct source;
+
+struct source_ops {
+  /* What the URL begins with, "https:"; NULL for a plain path and "-". */
+  const char *scheme;
+  /* Connects and fills the members of struct source. On failure nothing stays open. */
+  int (*open)(const char *url, const struct source_options *options, struct source **ret_source,
+              struct error **err);
+  /* Exactly len bytes from offset on, which lie inside the size. Any number of threads at once.
+   * Only called when can_seek. */
+  int (*read_at)(struct source *source, void *buf, size_t len, uint64_t offset, struct error **err);
+  /* A stream of the bytes from offset on; offset > 0 only when can_resume. One at a time. The
+   * source must outlive it. */
+  int (*stream)(struct source *source, uint64_t offset, struct stream **ret_stream,
+                struct error **err);
+  void (*close)(struct source *source);
+};
+
+/* First member of every source. */
+struct source {
+  const struct source_ops *ops;
+  char *label;   /* the URL without credentials: for messages */
+  uint64_t size; /* of what the source gives, in bytes, or SOURCE_SIZE_UNKNOWN */
+  char *
+      identity; /* other bytes, other identity: "etag:…", "sha256:…"; NULL when it cannot be told */
+  char *digest; /* "sha256:…" of the whole content where the source itself promises it, else NULL */
+  bool can_seek;   /* read_at works */
+  bool can_resume; /* stream works from any offset */
+};
+
+int source_open(const char *url, const struct source_options *options, struct source **ret_source,
+                struct error **err);
+void source_close(struct source *source);
+DEFINE_CLEANUP(struct source *, source_close)
+
+#endif
