@@ -6,11 +6,12 @@
 # When one fails the shell exits, and console_failed (called from the exit trap in scratch.sh) shows
 # the end of that step's log.
 
+SCREEN=${SCREEN:-1} # the descriptor of the person's screen; 2 where stdout is a result
 STEP_LABEL='' # the step that is running, empty between steps
 STEP_LOG=''
 STEP_START=0
 
-if [[ -t 1 && -z ${NO_COLOR:-} ]]; then
+if [[ -t $SCREEN && -z ${NO_COLOR:-} ]]; then
   C_GOOD=$'\e[32m' C_BAD=$'\e[31m' C_DIM=$'\e[2m' C_BOLD=$'\e[1m' C_OFF=$'\e[0m'
 else
   C_GOOD='' C_BAD='' C_DIM='' C_BOLD='' C_OFF=''
@@ -48,20 +49,24 @@ step() {
   shift
   now_ms
   STEP_START=$REPLY
-  [[ ! -t 1 ]] || printf '  %s… %s' "$C_DIM" "$STEP_LABEL$C_OFF"
+  [[ ! -t $SCREEN ]] || printf '  %s… %s' "$C_DIM" "$STEP_LABEL$C_OFF" >&"$SCREEN"
   "$@" >"$STEP_LOG" 2>&1 </dev/null
-  seconds_since "$STEP_START"
-  [[ ! -t 1 ]] || printf '\r\e[K'
-  printf '  %s✓%s %-44s %7s s\n' "$C_GOOD" "$C_OFF" "$STEP_LABEL" "$REPLY"
+  step_line "$C_GOOD✓"
   STEP_LABEL=''
+}
+
+step_line() { # MARK
+  seconds_since "$STEP_START"
+  {
+    [[ ! -t $SCREEN ]] || printf '\r\e[K'
+    printf '  %s %-44s %7s s\n' "$1$C_OFF" "$STEP_LABEL" "$REPLY"
+  } >&"$SCREEN"
 }
 
 # console_failed: names the step that was running when the shell began to exit. Nothing if none was.
 console_failed() {
   [[ -n $STEP_LABEL ]] || return 0
-  seconds_since "$STEP_START"
-  [[ ! -t 1 ]] || printf '\r\e[K'
-  printf '  %s✗%s %-44s %7s s\n' "$C_BAD" "$C_OFF" "$STEP_LABEL" "$REPLY"
-  log_tail "$STEP_LOG"
+  step_line "$C_BAD✗"
+  log_tail "$STEP_LOG" >&"$SCREEN"
   STEP_LABEL=''
 }

@@ -95,11 +95,14 @@ process_stop() {
   return "$killed"
 }
 
-# process_stop_all FOLDER: until no pid file is left; one that is being stopped may still start another.
+# process_stop_all FOLDER: until no pid file is left; one that is being stopped may still start another. A group
+# of tests has to take down what it started, so it gets more time than anything in it does.
 process_stop_all() {
-  local files
+  local files name grace
   while files=("$1"/*) && [[ -e ${files[0]} ]]; do
-    process_stop "$1" "${files[0]##*/}" 60 || true
+    name=${files[0]##*/} grace=5
+    [[ $name != group-* ]] || grace=90
+    process_stop "$1" "$name" "$grace" || true
   done
 }
 

@@ -3,9 +3,9 @@
 # The private folder of one run, and the promise that nothing outlives it.
 #
 # scratch_open makes $SCRATCH and sets the traps. Whatever has to be undone is registered with at_exit
-# before it is begun, so that a failure or a signal in the middle is covered. Undoing runs in reverse
-# order, once, with further signals ignored; the folder goes last. KEEP=1 leaves the folder (logs,
-# core files) but still stops every process.
+# before it is begun, so that a failure or a signal in the middle is covered. At the end, with further
+# signals ignored, what runs in the foreground is stopped first, then at_exit's commands run in reverse
+# order, then the folder goes. KEEP=1 leaves the folder (logs, core files) but still stops every process.
 
 AT_EXIT=() # commands, undone from the end
 
@@ -28,6 +28,15 @@ at_exit() {
   AT_EXIT+=("$quoted")
 }
 
+# scratch_sweep: stops what scripts that were run from here left in folders of their own: one that was killed
+# could not do it.
+scratch_sweep() {
+  local pids
+  while IFS= read -r pids; do
+    process_stop_all "$pids"
+  done < <(find "$SCRATCH" -type d -name pids)
+}
+
 # scratch_close: the exit trap. Keeps the status that the shell was ending with.
 scratch_close() {
   local status=$? i
@@ -36,10 +45,11 @@ scratch_close() {
   set +e
   [[ -n $SCRATCH ]] || exit "$status"
   ((status == 0)) || console_failed
+  process_stop_all "$SCRATCH/pids"
   for ((i = ${#AT_EXIT[@]} - 1; i >= 0; i--)); do
     eval "${AT_EXIT[i]}"
   done
-  process_stop_all "$SCRATCH/pids"
+  scratch_sweep
   if [[ -n ${KEEP:-} ]]; then
     printf 'kept %s\n' "$SCRATCH" >&2
   else

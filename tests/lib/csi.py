@@ -16,6 +16,7 @@ import functools
 import os
 import subprocess
 import sys
+import time
 import types
 
 import grpc
@@ -109,6 +110,23 @@ class Client:
 
     def __exit__(self, *_):
         self.close()
+
+
+# Codes after which a container orchestrator calls again.
+RETRYABLE = (grpc.StatusCode.ABORTED, grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+
+
+def retry(call, seconds=60, **fields):
+    """Repeats a call as an orchestrator does, until it succeeds or fails for good, or the time is over:
+    csi.retry(client.CreateVolume, name="v")."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            return call(**fields)
+        except grpc.RpcError as error:
+            if error.code() not in RETRYABLE or time.monotonic() > deadline:
+                raise
+        time.sleep(0.05)
 
 
 def single_node_block():

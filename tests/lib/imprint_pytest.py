@@ -4,7 +4,6 @@
 File descriptor 3 is the person's screen; pytest's own output goes to a log."""
 
 import os
-import signal
 
 import pytest
 
@@ -18,8 +17,6 @@ def pytest_configure(config):
         config.imprint_screen = os.fdopen(3, "w", encoding="utf-8")
     except OSError:  # pytest was run by hand
         config.imprint_screen = None
-    # a run that is being ended still lets its fixtures clean up
-    signal.signal(signal.SIGTERM, lambda *_: pytest.exit("terminated", returncode=143))
 
 
 class Reporter:

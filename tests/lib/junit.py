@@ -17,14 +17,19 @@ def outcome_of(case):
     for tag in ("failure", "error"):
         problem = case.find(tag)
         if problem is not None:
-            return "fail", problem.get("message") or (problem.text or tag).strip()
+            return "fail", problem.get("message") or last_line(output_of(case)) or tag
     skipped = case.find("skipped")
-    # CTest writes a test that it could not start as skipped too
-    if case.get("status") == "notrun":
-        return "fail", "could not be run: " + (skipped.get("message") if skipped is not None else "")
+    message = skipped.get("message") if skipped is not None else ""
+    # CTest writes a test that it could not start, and one that skipped itself, alike
+    if case.get("status") == "notrun" and not message.startswith("SKIP_"):
+        return "fail", message
     if skipped is not None or case.get("status") in ("skipped", "disabled"):
-        return "skip", (skipped.get("message") if skipped is not None else "") or "no reason given"
+        return "skip", message or case.get("status")
     return "pass", ""
+
+
+def last_line(text):
+    return (text.strip().splitlines() or [""])[-1]
 
 
 def output_of(case):

@@ -4,8 +4,9 @@
 #: A benchmark side by side with peers, as ratios; fails when a goal is missed.
 #:
 #: NAME is a file bench/NAME.sh, which starts what it needs with the helpers of tests/env/. Without NAME the
-#: benchmarks are listed.
+#: benchmarks are listed. The result goes to stdout, progress to stderr.
 
+export SCREEN=2
 source "$(dirname "$(realpath "$0")")/../env.sh"
 
 bench_names() {
@@ -20,6 +21,6 @@ if [[ ! $NAME =~ ^[a-z0-9-]+$ || ! -e $ROOT/bench/$NAME.sh ]]; then
   die "which benchmark? There are: $(bench_names | xargs)"
 fi
 shift
-packages_ready >&2 # stdout is the result
+packages_ready
 process_run "bench" bash "$ROOT/bench/$NAME.sh" "$@"
 exit "$RUN_STATUS"

@@ -43,7 +43,7 @@ group_files() {
 # group_run FILE: in a process of its own, which cleans up after itself; what it should leave behind all the
 # same (it was killed, say) is stopped here.
 group_run() {
-  local start pids
+  local start
   group_name "$1"
   GROUP=$REPLY RESULTS=$SCRATCH/results-$GROUP
   export GROUP RESULTS
@@ -52,9 +52,7 @@ group_run() {
   now_ms
   start=$REPLY
   process_run "group-$GROUP" "$1"
-  while IFS= read -r pids; do
-    process_stop_all "$pids"
-  done < <(find "$SCRATCH" -mindepth 2 -type d -name pids)
+  scratch_sweep
   ((RUN_STATUS == 0)) || report fail "$GROUP" '' "the group ended with status $RUN_STATUS"
   [[ -s $RESULTS ]] || report fail "$GROUP" '' 'the group reported no case'
   seconds_since "$start"

@@ -37,10 +37,10 @@ for name in sys.argv[1:]:
     ast.parse(open(name, encoding="utf-8").read(), name)' "${PYTHON_FILES[@]}"
 }
 
-build_preset clang
 case_run clang-format clang-format --dry-run -Werror "${C_FILES[@]}"
 case_run banned-calls lint_banned_calls
 case_run close-on-exec lint_close_on_exec
-case_run shellcheck shellcheck "${SHELL_FILES[@]}"
+case_run shellcheck shellcheck -x --source-path=SCRIPTDIR "${SHELL_FILES[@]}"
 case_run python-syntax lint_python
+build_preset clang
 case_run clang-tidy lint_clang_tidy
