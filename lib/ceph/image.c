@@ -301,6 +301,24 @@ image_set_metadata(struct image *image, const char *key, const char *value, stru
   return 0;
 }
 
+const char *
+image_id(const struct image *image)
+{
+  return image->id;
+}
+
+struct location *
+image_location(struct image *image)
+{
+  return image->location;
+}
+
+void *
+image_rbd(struct image *image)
+{
+  return image->rbd;
+}
+
 static int
 list_watchers(rbd_image_t rbd, struct image_clients *clients)
 {

@@ -56,6 +56,11 @@ int image_snap_remove(struct image *image, uint64_t snap_id, struct error **err)
 /* Tells every client that has the image open; NULL removes the key. */
 int image_set_metadata(struct image *image, const char *key, const char *value, struct error **err);
 
+const char *image_id(const struct image *image);
+struct location *image_location(struct image *image);
+/* The rbd_image_t, for the rest of lib/ceph. */
+void *image_rbd(struct image *image);
+
 /* Who has the image open for changes. */
 struct image_client {
   uint64_t id; /* cluster_client_id() of it */

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes data to an image from any number of threads: asynchronously, with a bound on what is under
+ * way. A write that is done is durable on the OSDs. */
+#ifndef LIB_CEPH_IMAGE_WRITER_H
+#define LIB_CEPH_IMAGE_WRITER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/ceph/image.h"
+
+struct image_writer;
+
+/* At most max_bytes are under way. The image stays the caller's and must outlive the writer. */
+struct image_writer *image_writer_new(struct image *image, size_t max_bytes);
+/* Everything submitted must be done: image_writer_drain(). */
+void image_writer_free(struct image_writer *writer);
+DEFINE_CLEANUP(struct image_writer *, image_writer_free)
+
+/* Called from a librbd thread when the data is written or has failed; must not block. */
+typedef void image_written(void *context);
+
+/* Waits while too much is under way, then starts the write. The data must stay as it is until
+ * done() was called, which happens exactly once if 0 is returned. -1, with nothing started, when an
+ * earlier write failed. */
+int image_writer_submit(struct image_writer *writer, const void *data, size_t len, uint64_t offset,
+                        image_written *done, void *context);
+/* Waits until nothing is under way. The error is that of the first write that failed. */
+int image_writer_drain(struct image_writer *writer, struct error **err);
+/* The error of the first write that failed, if any did. */
+int image_writer_check(struct image_writer *writer, struct error **err);
+
+#endif
