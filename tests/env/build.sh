@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 # Builds by CMake preset into build/PRESET.
 
-# build_preset PRESET: as a step. One build a folder at a time: another copy waits and then finds it done.
+# build_preset PRESET: as a step. One build a folder at a time: another copy waits and then finds it
+# done.
 build_preset() {
   step "Build ($1)" build_locked "$1"
 }

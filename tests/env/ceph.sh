@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # A private Ceph on one machine: a monitor, a manager and one OSD (BlueStore in a sparse file).
 #
-# Everything lives in DIR, on free ports, so copies run side by side. Source it for the functions, or
-# run it: `ceph.sh osd_start DIR` (that is how Python tests call it).
+# Everything lives in DIR, on free ports, so copies run side by side. Source it for the functions,
+# or run it: `ceph.sh osd_start DIR` (that is how Python tests call it).
 #
 #   ceph_up DIR [ADDR]        a healthy cluster; ADDR is what the daemons listen on (127.0.0.1)
 #   ceph_down DIR             stops it by pid and removes DIR
@@ -12,9 +12,9 @@
 #   osd_pause DIR, osd_resume DIR   SIGSTOP, SIGCONT: connections stay open, nothing answers
 #   osd_stop DIR, osd_start DIR     TERM and a new process: connections break
 #
-# The monitor commits at once and not once a second, so that tests do not wait for it; ceph_real_pace
-# goes back to Ceph's own setting, for benchmarks. CEPH_EXTRA_CONF in the environment holds further
-# lines for the [global] section of ceph.conf.
+# The monitor commits at once and not once a second, so that tests do not wait for it;
+# ceph_real_pace goes back to Ceph's own setting, for benchmarks. CEPH_EXTRA_CONF in the environment
+# holds further lines for the [global] section of ceph.conf.
 
 if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
   set -euo pipefail
@@ -91,8 +91,9 @@ bluestore block create = true
 CONF
 }
 
-# ceph_keys DIR OSD_SECRET: every key the cluster will know. The monitor takes them in when it is made, so none is
-# created by a round trip later. client.imprint has a keyring of its own, with what a driver needs and no more.
+# ceph_keys DIR OSD_SECRET: every key the cluster will know. The monitor takes them in when it is
+# made, so none is created by a round trip later. client.imprint has a keyring of its own, with what
+# a driver needs and no more.
 ceph_keys() {
   local dir=$1 osd_secret=$2
   (
@@ -125,7 +126,8 @@ ceph_is_listening() { # ADDR PORT
   : 2>/dev/null <>"/dev/tcp/$1/$2"
 }
 
-# ceph_mon_start DIR ADDR FSID: chooses ports; another program may be quicker to bind one, then others are tried.
+# ceph_mon_start DIR ADDR FSID: chooses ports; another program may be quicker to bind one, then
+# others are tried.
 ceph_mon_start() {
   local dir=$1 addr=$2 fsid=$3 try port
   for ((try = 0; try < CEPH_START_TRIES; try++)); do

@@ -23,7 +23,8 @@ die() {
   exit 1
 }
 
-# now_ms: milliseconds since the epoch, in REPLY: a subshell each time would cost more than the step.
+# now_ms: milliseconds since the epoch, in REPLY: a subshell each time would cost more than the
+# step.
 now_ms() {
   local microseconds=${EPOCHREALTIME/[.,]/}
   REPLY=$((microseconds / 1000))

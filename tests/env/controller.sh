@@ -46,8 +46,8 @@ controller_start() {
 }
 
 controller_serves() { # DIR
-  "$PYTHON" -c 'import socket, sys; sys.exit(socket.socket(socket.AF_UNIX).connect_ex(sys.argv[1]) != 0)' \
-    "$1/csi.sock"
+  "$PYTHON" -c 'import socket, sys
+sys.exit(socket.socket(socket.AF_UNIX).connect_ex(sys.argv[1]) != 0)' "$1/csi.sock"
 }
 
 controller_settled() { # DIR: it serves, or it is gone

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tour of `./dev demo`: a volume's life through the CSI socket, each step with its time.
 
-Data is written and read past the driver, with librbd, to show that what the driver answers is so."""
+Data is written and read past the driver, with librbd: what the driver answers is shown to be so."""
 
 import contextlib
 import hashlib
@@ -26,7 +26,7 @@ def paint(code, text):
 
 @contextlib.contextmanager
 def step(label):
-    """Prints the label with a check mark and the time; a note given in the block follows on its line."""
+    """Prints the label with a check mark and the time, and the notes that the block gives."""
     notes = []
     start = time.perf_counter()
     try:
@@ -35,8 +35,8 @@ def step(label):
         print(f"  {paint('31', '✗')} {label}", flush=True)
         raise
     took_ms = (time.perf_counter() - start) * 1000
-    print(f"  {paint('32', '✓')} {label:<44} {took_ms:>7.0f} ms   {paint('2', '; '.join(notes))}".rstrip(),
-          flush=True)
+    note = paint("2", "   " + "; ".join(notes)) if notes else ""
+    print(f"  {paint('32', '✓')} {label:<44} {took_ms:>7.0f} ms{note}", flush=True)
 
 
 class Demo:
@@ -66,7 +66,7 @@ class Demo:
         return self.cluster.usage(self.pool)["num_bytes"] / MIB
 
     def wait_used(self, is_right):
-        """The usage in MiB once the manager reports what is expected; figures are about a second old."""
+        """The usage in MiB, once the manager reports what is expected: it lags about a second."""
         deadline = time.monotonic() + 60
         while not is_right(used := self.used_mib()):
             assert time.monotonic() < deadline, f"the pool holds {used:.0f} MiB"
@@ -98,7 +98,7 @@ class Demo:
                 assert image.size() == 2 * GIB
                 note(f"librbd says {image.size() // MIB} MiB")
         peak = self.wait_used(lambda used: used >= 64)
-        print(f"    three volumes and a snapshot hold {peak:.0f} MiB in the pool: copies share it\n")
+        print(f"    three volumes and a snapshot hold {peak:.0f} MiB: copies share their data\n")
 
         print(paint("1", "Deleted in the awkward order: the source first"))
         with step("DeleteVolume of the source"):
@@ -131,7 +131,7 @@ def main():
     directory = os.environ["CEPH_DIR"]
     with Cluster(directory) as cluster, csi.Client(f"{directory}/csi.sock") as client:
         Demo(cluster, client, os.environ["POOL"]).run()
-    print("\nNext: ./dev up keeps such a Ceph and controller running to play with; ./dev test runs all tests.")
+    print("\nNext: ./dev up keeps such a Ceph and controller running; ./dev test runs all tests.")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# What every command, group and benchmark begins with: strict mode, ROOT, all helpers, a scratch folder.
+# What every command, group and benchmark begins with: strict mode, ROOT, all helpers, a scratch
+# folder.
 
 set -euo pipefail
 shopt -s inherit_errexit
 
 ROOT=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
 export ROOT
-CACHE=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/imprint # what outlives a run: built tools, the playground
+# what outlives a run: built tools, the playground
+CACHE=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/imprint
 export LC_ALL=C.UTF-8 # sort orders and messages do not depend on the person
 
 for ENV_PART in console signals process scratch ports packages sources build ceph controller \

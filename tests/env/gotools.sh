@@ -2,14 +2,14 @@
 # shellcheck shell=bash
 # Test tools written in Go, built once from pinned modules.
 #
-# Each folder in tests/env/gotools/ is a module whose go.sum is committed, so no checksum database is
-# asked, and the proxy is whatever Go is set up to use. Programs land in the user's cache, in a folder
-# named after the hash of go.mod, go.sum and the Go version: the first run pays, later ones and other
-# checkouts do not. Two runs at once are fine: one builds under a lock, and the folder appears complete
-# or not at all.
+# Each folder in tests/env/gotools/ is a module whose go.sum is committed, so no checksum database
+# is asked, and the proxy is whatever Go is set up to use. Programs land in the user's cache, in a
+# folder named after the hash of go.mod, go.sum and the Go version: the first run pays, later ones
+# and other checkouts do not. Two runs at once are fine: one builds under a lock, and the folder
+# appears complete or not at all.
 #
-# Debian 12 has Go 1.19. A newer one is itself a module (golang.org/toolchain), and 1.19 is enough to
-# fetch and verify it; nothing outside Debian and the module proxy is needed.
+# Debian 12 has Go 1.19. A newer one is itself a module (golang.org/toolchain), and 1.19 is enough
+# to fetch and verify it; nothing outside Debian and the module proxy is needed.
 
 GO_WANTED=1.25 # what the modules' "go" lines ask for
 GOTOOLS_DIR=$ROOT/tests/env/gotools
@@ -28,8 +28,8 @@ gotool() {
     gotool_build "$go" "$GOTOOLS_DIR/$module" "$program" "$package"
 }
 
-# gotools_once FOLDER PROGRAM COMMAND…: makes FOLDER/PROGRAM by `COMMAND… DESTINATION` unless it is there.
-# FOLDER/PROGRAM in REPLY.
+# gotools_once FOLDER PROGRAM COMMAND…: makes FOLDER/PROGRAM by `COMMAND… DESTINATION` unless it is
+# there. FOLDER/PROGRAM in REPLY.
 gotools_once() {
   local folder=$1 program=$2 lock
   shift 2
@@ -54,13 +54,13 @@ gotool_build() { # GO MODULE_DIR PROGRAM PACKAGE DESTINATION
 
 # go_find: a Go that is new enough, in REPLY: the one on PATH, or the pinned toolchain.
 go_find() {
-  local found
+  local found key
   if found=$(command -v go) && go_is_enough "$found"; then
     REPLY=$found
     return 0
   fi
-  gotools_once "$GOTOOLS_CACHE/toolchain-$(sha256sum <"$GOTOOLS_DIR/toolchain/go.sum" | cut -c 1-16)" \
-    go go_fetch
+  key=$(sha256sum <"$GOTOOLS_DIR/toolchain/go.sum" | cut -c 1-16)
+  gotools_once "$GOTOOLS_CACHE/toolchain-$key" go go_fetch
   REPLY=$REPLY/bin/go
 }
 
@@ -70,18 +70,20 @@ go_is_enough() { # GO
   printf '%s\n%s\n' "$GO_WANTED" "${version#go}" | sort -V -C
 }
 
-# go_fetch DESTINATION: downloads the toolchain with Debian's Go. A module carries neither file modes nor
-# nested go.mod files (they come as _go.mod); both are put right as the go command itself does it.
+# go_fetch DESTINATION: downloads the toolchain with Debian's Go. A module carries neither file
+# modes nor nested go.mod files (they come as _go.mod); both are put right as the go command itself
+# does it.
 go_fetch() {
-  local destination=$1 go=/usr/lib/go-1.19/bin/go version modules
+  local destination=$1 go=/usr/lib/go-1.19/bin/go modules=$1.modules machine version
   [[ -x $go ]] || packages_install golang-1.19-go
-  version=$(sed -n "s|^golang.org/toolchain \(v[^ /]*\.linux-$(dpkg --print-architecture)\) .*|\1|p" \
+  machine=$(dpkg --print-architecture)
+  version=$(sed -n "s|^golang.org/toolchain \(v[^ /]*\.linux-$machine\) .*|\1|p" \
     "$GOTOOLS_DIR/toolchain/go.sum")
-  [[ -n $version ]] || die "no Go toolchain is pinned for $(dpkg --print-architecture)"
-  modules=$destination.modules
+  [[ -n $version ]] || die "no Go toolchain is pinned for $machine"
   rm -rf "$modules"
   process_must go-download env -C "$GOTOOLS_DIR/toolchain" "${GO_ENVIRONMENT[@]}" \
-    GOFLAGS='-mod=readonly -modcacherw' GOMODCACHE="$modules" "$go" mod download "golang.org/toolchain@$version"
+    GOFLAGS='-mod=readonly -modcacherw' GOMODCACHE="$modules" \
+    "$go" mod download "golang.org/toolchain@$version"
   mv -T "$modules/golang.org/toolchain@$version" "$destination"
   rm -rf "$modules"
   chmod -R a+x "$destination/bin" "$destination/pkg/tool"

@@ -26,10 +26,13 @@ packages_install() {
   "${apt[@]}" install --no-install-recommends "${MISSING[@]}"
 }
 
-# packages_ready: everything in packages.txt, with a line on the screen only when something is missing.
+# packages_ready: everything in packages.txt, with a line on the screen only when something is
+# missing.
 packages_ready() {
   local packages
   mapfile -t packages < <(awk '/^[a-z]/ { print $1 }' "$PACKAGES_FILE")
   packages_missing "${packages[@]}"
-  ((${#MISSING[@]} == 0)) || step "Install ${#MISSING[@]} Debian packages" packages_install "${MISSING[@]}"
+  if ((${#MISSING[@]})); then
+    step "Install ${#MISSING[@]} Debian packages" packages_install "${MISSING[@]}"
+  fi
 }

@@ -2,9 +2,9 @@
 # shellcheck shell=bash
 # Processes by pid: start one, stop exactly that one, never by name.
 #
-# A pid file FOLDER/NAME holds "PID STARTTIME". The start time (field 22 of /proc/PID/stat) tells our
-# process from a stranger that got the same number later. Every process leads a process group, so that
-# its children are stopped with it. tests/lib/process.py writes the same files.
+# A pid file FOLDER/NAME holds "PID STARTTIME". The start time (field 22 of /proc/PID/stat) tells
+# our process from a stranger that got the same number later. Every process leads a process group,
+# so that its children are stopped with it. tests/lib/process.py writes the same files.
 
 # process_starttime PID: in REPLY, empty when there is no such process or it is a zombie.
 process_starttime() {
@@ -31,7 +31,8 @@ process_pid() {
   REPLY=$pid
 }
 
-# process_start FOLDER NAME LOG PROGRAM…: a daemon in a session of its own; its output is appended to LOG.
+# process_start FOLDER NAME LOG PROGRAM…: a daemon in a session of its own; its output is appended
+# to LOG.
 process_start() {
   local folder=$1 name=$2 log=$3
   shift 3
@@ -42,9 +43,9 @@ process_start() {
   signals_release
 }
 
-# process_run NAME COMMAND…: a program or a function that a signal to this shell interrupts at once: bash
-# holds a trap back while it waits for a foreground command, but not while it is in `wait`.
-# The command's status is left in RUN_STATUS and not returned: a caller that wrote `process_run … ||`
+# process_run NAME COMMAND…: a program or a function that a signal to this shell interrupts at once:
+# bash holds a trap back while it waits for a foreground command, but not while it is in `wait`. The
+# command's status is left in RUN_STATUS and not returned: a caller that wrote `process_run … ||`
 # would switch `set -e` off inside the command.
 process_run() {
   local name=$1
@@ -95,8 +96,9 @@ process_stop() {
   return "$killed"
 }
 
-# process_stop_all FOLDER: until no pid file is left; one that is being stopped may still start another. A group
-# of tests has to take down what it started, so it gets more time than anything in it does.
+# process_stop_all FOLDER: until no pid file is left; one that is being stopped may still start
+# another. A group of tests has to take down what it started, so it gets more time than anything in
+# it does.
 process_stop_all() {
   local files name grace
   while files=("$1"/*) && [[ -e ${files[0]} ]]; do

@@ -2,9 +2,9 @@
 # shellcheck shell=bash
 # How test cases are reported.
 #
-# A case is one line in the file $RESULTS: `pass NAME`, `fail NAME REASON` or `skip NAME REASON`; NAME
-# has no blanks. The line on the screen is printed as the case ends. tests/lib/results.py is the same
-# for Python.
+# A case is one line in the file $RESULTS: `pass NAME`, `fail NAME REASON` or `skip NAME REASON`;
+# NAME has no blanks. The line on the screen is printed as the case ends. tests/lib/results.py is
+# the same for Python.
 
 # report pass|fail|skip NAME [SECONDS] [REASON…]
 report() {
@@ -18,8 +18,8 @@ report() {
   printf '  %s %-62s %7s%s\n' "$mark" "$name" "${seconds:+$seconds s}" "${*:+  $*}"
 }
 
-# case_run NAME COMMAND…: a case that passes when the program or function succeeds. Its output goes to a log;
-# the end of that is shown on failure.
+# case_run NAME COMMAND…: a case that passes when the program or function succeeds. Its output goes
+# to a log; the end of that is shown on failure.
 case_run() {
   local name=$1 start file=case-${1//[^A-Za-z0-9._-]/-}
   local log=$SCRATCH/log/$file.log
@@ -44,5 +44,7 @@ case_output() { # LOG COMMAND…
 
 # report_count FILE: passed, failed and skipped cases of a results file in COUNTS.
 report_count() {
-  read -ra COUNTS < <(awk '{ n[$1]++ } END { print n["pass"] + 0, n["fail"] + 0, n["skip"] + 0 }' "$1")
+  read -ra COUNTS < <(
+    awk '{ n[$1]++ } END { print n["pass"] + 0, n["fail"] + 0, n["skip"] + 0 }' "$1"
+  )
 }

@@ -14,7 +14,8 @@ ctest_run() {
   suite_end "ctest-$preset" "$log"
 }
 
-# pytest_run PATH… [PYTEST_ARGUMENT…]: Python tests, with the fixtures and the live report of tests/lib.
+# pytest_run PATH… [PYTEST_ARGUMENT…]: Python tests, with the fixtures and the live report of
+# tests/lib.
 pytest_run() {
   local log=$SCRATCH/log/pytest.log
   suite_begin
@@ -28,8 +29,8 @@ junit_report() {
   [[ ! -s $1 ]] || "$PYTHON" "$ROOT/tests/lib/junit.py" "$@"
 }
 
-# suite_begin … suite_end NAME LOG: a suite whose program (RUN_STATUS) failed without a failed case to show for
-# it is a failure of its own, and so is one that reported nothing.
+# suite_begin … suite_end NAME LOG: a suite whose program (RUN_STATUS) failed without a failed case
+# to show for it is a failure of its own, and so is one that reported nothing.
 suite_begin() {
   SUITE_LINES=$(wc -l <"$RESULTS")
 }

@@ -2,10 +2,11 @@
 # shellcheck shell=bash
 # The private folder of one run, and the promise that nothing outlives it.
 #
-# scratch_open makes $SCRATCH and sets the traps. Whatever has to be undone is registered with at_exit
-# before it is begun, so that a failure or a signal in the middle is covered. At the end, with further
-# signals ignored, what runs in the foreground is stopped first, then at_exit's commands run in reverse
-# order, then the folder goes. KEEP=1 leaves the folder (logs, core files) but still stops every process.
+# scratch_open makes $SCRATCH and sets the traps. Whatever has to be undone is registered with
+# at_exit before it is begun, so that a failure or a signal in the middle is covered. At the end,
+# with further signals ignored, what runs in the foreground is stopped first, then at_exit's
+# commands run in reverse order, then the folder goes. KEEP=1 leaves the folder (logs, core files)
+# but still stops every process.
 
 AT_EXIT=() # commands, undone from the end
 
@@ -28,8 +29,8 @@ at_exit() {
   AT_EXIT+=("$quoted")
 }
 
-# scratch_sweep: stops what scripts that were run from here left in folders of their own: one that was killed
-# could not do it.
+# scratch_sweep: stops what scripts that were run from here left in folders of their own: one that
+# was killed could not do it.
 scratch_sweep() {
   local pids
   while IFS= read -r pids; do

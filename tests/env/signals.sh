@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# HUP, INT and TERM end the shell through its exit trap — but not between the start of a process and the
-# record of its pid, or nobody would stop that process.
+# HUP, INT and TERM end the shell through its exit trap — but not between the start of a process and
+# the record of its pid, or nobody would stop that process.
 
 SIGNAL_HELD='' # the exit status of a signal that came while held
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The private Ceph as tests look at it: with admin rights, past the driver, through librados and librbd."""
+"""The private Ceph as tests look at it: as administrator, past the driver."""
 
 import contextlib
 import os
@@ -47,8 +47,9 @@ class Cluster:
 
     @contextlib.contextmanager
     def image(self, pool, name, namespace="", read_only=False):
-        with self.ioctx(pool, namespace) as ioctx, rbd.Image(ioctx, name, read_only=read_only) as image:
-            yield image
+        with self.ioctx(pool, namespace) as ioctx:
+            with rbd.Image(ioctx, name, read_only=read_only) as image:
+                yield image
 
     @contextlib.contextmanager
     def volume(self, handle, read_only=False):
@@ -77,8 +78,8 @@ class Cluster:
             return list(image.list_snaps())
 
     def leftovers(self, pool, standing=()):
-        """What is in a pool that no empty pool has, a line each, all namespaces: images, their snapshots,
-        trash, index entries, objects. `standing` names further objects that may stay."""
+        """What is in a pool that no empty pool has, a line each, all namespaces: images, their
+        snapshots, trash, index entries, objects. `standing` names further objects that may stay."""
         found = []
         for namespace in self.namespaces(pool):
             place = f"{pool}/{namespace}" if namespace else pool
@@ -87,9 +88,11 @@ class Cluster:
                 with contextlib.suppress(rbd.ImageNotFound):
                     found += [f"snapshot {place}/{name}@{snap['name']}"
                               for snap in self.snapshots(pool, name, namespace)]
-            found += [f"trash {place}/{entry['id']} {entry['name']}" for entry in self.trash(pool, namespace)]
+            found += [f"trash {place}/{entry['id']} {entry['name']}"
+                      for entry in self.trash(pool, namespace)]
             for index in INDEXES:
-                found += [f"key {place}/{index} {key}" for key in self.omap_keys(pool, index, namespace)
+                found += [f"key {place}/{index} {key}"
+                          for key in self.omap_keys(pool, index, namespace)
                           if key != "state"]  # of a namespace's directory: it is in use
         with self.ioctx(pool, rados.LIBRADOS_ALL_NSPACES) as ioctx:
             found += [f"object {pool}/{item.nspace}/{item.key}" for item in ioctx.list_objects()
@@ -119,7 +122,8 @@ class Cluster:
                 keys += batch
 
     def usage(self, pool):
-        """The pool's line of `rados df`: num_bytes, num_objects, num_object_clones …; a second old at most."""
+        """The pool's line of `rados df`: num_bytes, num_objects, num_object_clones …; at most a second
+        old."""
         with self.ioctx(pool) as ioctx:
             return ioctx.get_stats()
 

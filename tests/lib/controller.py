@@ -6,7 +6,8 @@
         controller.kill()
         controller.start()
 
-It is killed by its pid, never by name, and a pid file lets the shell stop it when Python itself died.
+It is killed by its pid, never by name, and a pid file lets the shell stop it when Python itself
+died.
 """
 
 import os
@@ -22,7 +23,7 @@ ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 
 
 class Controller:
-    """Arguments: ceph_dir holds clusters.json; workdir (made if missing) gets socket, state and log."""
+    """ceph_dir holds clusters.json; workdir (made if missing) gets the socket, state and log."""
 
     def __init__(self, ceph_dir, workdir, preset=None, arguments=(), environment=None):
         self.workdir = str(workdir)
@@ -39,12 +40,13 @@ class Controller:
                         *arguments]
 
     def start(self, environment=None, timeout_s=30):
-        """Starts the process; returns when its socket accepts. `environment` holds for this start only."""
+        """Starts the process; returns when its socket accepts. `environment` is for this start."""
         assert self.process is None, "already started"
         os.makedirs(os.path.join(self.workdir, "state"), exist_ok=True)
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+                self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                start_new_session=True,
                 env={**os.environ, **self.environment, **(environment or {})})
         self.pid_file = process.record(f"controller.{self.process.pid}", self.process.pid)
         try:
@@ -58,7 +60,8 @@ class Controller:
         deadline = time.monotonic() + timeout_s
         while True:
             if self.process.poll() is not None:
-                raise RuntimeError(f"the controller exited with {self.process.returncode}:\n{self.log_tail()}")
+                raise RuntimeError(
+                    f"the controller exited with {self.process.returncode}:\n{self.log_tail()}")
             with socket.socket(socket.AF_UNIX) as probe:
                 if probe.connect_ex(self.socket) == 0:
                     return

@@ -4,9 +4,10 @@
     with csi.Client("/run/csi.sock") as client:
         volume = client.CreateVolume(name="v", capacity_range={"required_bytes": 1 << 30}).volume
 
-Every RPC of every service is a method. Its argument is the request message, or its fields by keyword
-(messages as dicts, enumerators by name); `timeout` is the deadline in seconds. The response message is returned, for a streaming RPC an
-iterator of them; a failed call raises grpc.RpcError with code() and details(). Threads may share a client.
+Every RPC of every service is a method. Its argument is the request message, or its fields by
+keyword (messages as dicts, enumerators by name); `timeout` is the deadline in seconds. The response
+message is returned, for a streaming RPC an iterator of them; a failed call raises grpc.RpcError with
+code() and details(). Threads may share a client.
 `csi.messages.CreateVolumeRequest` is the class of that message.
 
 Run as a program it makes one call:  csi.py SOCKET METHOD [JSON]
@@ -46,7 +47,8 @@ class Protocol:
             pool.Add(file)
         ours = next(file for file in files if file.package == PACKAGE)
         self.messages = types.SimpleNamespace(**{
-            message.name: factory.GetPrototype(pool.FindMessageTypeByName(f"{PACKAGE}.{message.name}"))
+            message.name:
+                factory.GetPrototype(pool.FindMessageTypeByName(f"{PACKAGE}.{message.name}"))
             for message in ours.message_type})
         self.methods = {
             method.name: (f"/{PACKAGE}.{service.name}/{method.name}", method)
@@ -86,10 +88,10 @@ class Client:
                     response_deserializer=response_class.FromString)
 
         def call(request=None, /, timeout=None, **fields):
-            return send(request or request_class(**fields), timeout=timeout or self.deadline_s)
+            return send(request or request_class(**fields), timeout or self.deadline_s)
 
         def future(request=None, /, timeout=None, **fields):
-            return send.future(request or request_class(**fields), timeout=timeout or self.deadline_s)
+            return send.future(request or request_class(**fields), timeout or self.deadline_s)
 
         call.future = future  # the same, in flight: .result(), .code(), .cancel()
         call.__name__ = method.name
@@ -113,12 +115,13 @@ class Client:
 
 
 # Codes after which a container orchestrator calls again.
-RETRYABLE = (grpc.StatusCode.ABORTED, grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+RETRYABLE = (grpc.StatusCode.ABORTED, grpc.StatusCode.UNAVAILABLE,
+             grpc.StatusCode.DEADLINE_EXCEEDED)
 
 
 def retry(call, seconds=60, **fields):
-    """Repeats a call as an orchestrator does, until it succeeds or fails for good, or the time is over:
-    csi.retry(client.CreateVolume, name="v")."""
+    """Repeats a call as an orchestrator does, until it succeeds or fails for good, or the time is
+    over: csi.retry(client.CreateVolume, name="v")."""
     deadline = time.monotonic() + seconds
     while True:
         try:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stands in for the node half of the driver where a test of the controller asks for one.
 
-csi-sanity asks the Node service for a node id, and cleans up there after every controller spec. This server
-answers these calls truthfully for a node that never got a volume, and hands every other call, as bytes, to
-the controller: what is tested is the controller itself, its Identity service too.
+csi-sanity asks the Node service for a node id, and cleans up there after every controller spec. This
+server answers these calls truthfully for a node that never got a volume, and hands every other call,
+as bytes, to the controller: what is tested is the controller itself, its Identity service too.
 
 usage: node_stand_in.py SOCKET CONTROLLER_SOCKET
 """
@@ -16,13 +16,15 @@ import grpc
 
 import csi
 
+NODE_ID = "imprint:stand-in"
+
 
 class Handler(grpc.GenericRpcHandler):
     def __init__(self, channel):
         self.channel = channel
         self.own = {
             "/csi.v1.Node/NodeGetCapabilities": csi.messages.NodeGetCapabilitiesResponse(),
-            "/csi.v1.Node/NodeGetInfo": csi.messages.NodeGetInfoResponse(node_id="imprint:stand-in"),
+            "/csi.v1.Node/NodeGetInfo": csi.messages.NodeGetInfoResponse(node_id=NODE_ID),
             "/csi.v1.Node/NodeUnpublishVolume": csi.messages.NodeUnpublishVolumeResponse(),
         }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pid files as tests/env/process.sh reads them: "PID STARTTIME", so that whatever a killed test leaves
-running is stopped with the group that ran it."""
+"""Pid files as tests/env/process.sh reads them, "PID STARTTIME", so that whatever a killed test
+leaves running is stopped with the group that ran it."""
 
 import os
 

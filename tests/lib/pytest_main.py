@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs pytest with this folder on sys.path and imprint_pytest as a plugin. PYTHONPATH would do, but it would
-reach child processes too, and Ceph's own commands have modules with the same names."""
+"""Runs pytest with this folder on sys.path and imprint_pytest as a plugin. PYTHONPATH would do, but it
+would reach child processes too, and Ceph's own commands have modules with the same names."""
 
 import sys
 
@@ -9,5 +9,5 @@ import pytest
 import imprint_pytest
 
 if __name__ == "__main__":
-    options = ["-p", "no:cacheprovider", "--import-mode=importlib", "--continue-on-collection-errors"]
+    options = ["-pno:cacheprovider", "--import-mode=importlib", "--continue-on-collection-errors"]
     sys.exit(pytest.main([*options, *sys.argv[1:]], plugins=[imprint_pytest]))

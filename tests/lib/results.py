@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports test cases: a line in the file $RESULTS, and a line on the screen (see tests/env/report.sh)."""
+"""Reports test cases: a line in the file $RESULTS, a line on the screen (see tests/env/report.sh)."""
 
 import os
 import sys

@@ -3,8 +3,8 @@
 #: ./dev bench NAME [--json]
 #: A benchmark side by side with peers, as ratios; fails when a goal is missed.
 #:
-#: NAME is a file bench/NAME.sh, which starts what it needs with the helpers of tests/env/. Without NAME the
-#: benchmarks are listed. The result goes to stdout, progress to stderr.
+#: NAME is a file bench/NAME.sh, which starts what it needs with the helpers of tests/env/. Without
+#: NAME the benchmarks are listed. The result goes to stdout, progress to stderr.
 
 export SCREEN=2
 source "$(dirname "$(realpath "$0")")/../env.sh"

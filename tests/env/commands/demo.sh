@@ -3,8 +3,9 @@
 #: ./dev demo
 #: The tour: build, start a private Ceph, and put volumes through their life.
 #:
-#: Creates, snapshots, restores, clones, expands and deletes volumes through the CSI socket, prints each
-#: step with its time, and shows that the space came back. Everything is stopped and removed at the end.
+#: Creates, snapshots, restores, clones, expands and deletes volumes through the CSI socket, prints
+#: each step with its time, and shows that the space came back. Everything is stopped and removed at
+#: the end.
 
 source "$(dirname "$(realpath "$0")")/../env.sh"
 

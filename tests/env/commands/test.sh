@@ -3,8 +3,8 @@
 #: ./dev test [GROUP...]
 #: Run all tests, or the named groups.
 #:
-#: A group is a file tests/env/groups/NN-NAME.sh; the number is its place when all are run. The last line is
-#: "N passed, N failed, N skipped"; the exit status is 1 when a case failed or none passed.
+#: A group is a file tests/env/groups/NN-NAME.sh; the number is its place when all are run. The last
+#: line is "N passed, N failed, N skipped"; the exit status is 1 when a case failed or none passed.
 #: KEEP=1 keeps the logs. FUZZ_SECONDS sets how long each fuzzer runs (60).
 #:
 #: Groups: "./dev test --list" prints them.
@@ -27,7 +27,8 @@ group_list() {
   done
 }
 
-# group_files NAME…: in FILES, those of the named groups in the order of the names; of all without names.
+# group_files NAME…: in FILES, those of the named groups in the order of the names; of all without
+# names.
 group_files() {
   local name found
   FILES=("$GROUPS_DIR"/*.sh)
@@ -40,8 +41,8 @@ group_files() {
   done
 }
 
-# group_run FILE: in a process of its own, which cleans up after itself; what it should leave behind all the
-# same (it was killed, say) is stopped here.
+# group_run FILE: in a process of its own, which cleans up after itself; what it should leave behind
+# all the same (it was killed, say) is stopped here.
 group_run() {
   local start
   group_name "$1"

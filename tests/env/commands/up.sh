@@ -3,8 +3,8 @@
 #: ./dev up
 #: Start a playground, Ceph and imprint-controller, that keeps running.
 #:
-#: Prints the socket, the environment for ceph and rbd, and a first call. One for each checkout; when it
-#: runs already, only the information is printed. "./dev down" stops and removes it.
+#: Prints the socket, the environment for ceph and rbd, and a first call. One for each checkout;
+#: when it runs already, only the information is printed. "./dev down" stops and removes it.
 
 source "$(dirname "$(realpath "$0")")/../env.sh"
 
@@ -28,7 +28,8 @@ cat <<END
 
   Try        ./dev call CreateVolume '{"name": "first",
                "capacity_range": {"required_bytes": 1073741824},
-               "volume_capabilities": [{"block": {}, "access_mode": {"mode": "SINGLE_NODE_WRITER"}}],
+               "volume_capabilities": [{"block": {},
+                 "access_mode": {"mode": "SINGLE_NODE_WRITER"}}],
                "parameters": {"clusterID": "$CLUSTER_ID", "pool": "$POOL"}}'
              ./dev call ListVolumes
   Stop       ./dev down

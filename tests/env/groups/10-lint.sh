@@ -16,7 +16,7 @@ lint_absent() {
 
 # Calls that overflow, truncate silently, or hand a string to a shell.
 lint_banned_calls() {
-  lint_absent '\b(strcpy|strcat|v?sprintf|strtok|atoi|atol|atoll|atof|v?[fs]?scanf|gets|system|popen)\s*\('
+  lint_absent '\b(strcpy|strcat|v?sprintf|strtok|ato([fil]|ll)|v?[fs]?scanf|gets|system|popen)\s*\('
 }
 
 # A descriptor without O_CLOEXEC leaks into every program that is run.

@@ -6,9 +6,11 @@ source "$(dirname "$(realpath "$0")")/../env.sh"
 
 FUZZ_SECONDS=${FUZZ_SECONDS:-60}
 
-# fuzz_one PROGRAM NAME: new inputs go to the scratch folder; the committed ones in tests/fuzz/corpus/NAME/ are read.
+# fuzz_one PROGRAM NAME: new inputs go to the scratch folder; the committed ones in
+# tests/fuzz/corpus/NAME/ are read.
 fuzz_one() {
-  local found=$SCRATCH/corpus/$2 artifacts=$SCRATCH/artifacts/$2 committed=$ROOT/tests/fuzz/corpus/$2 file
+  local found=$SCRATCH/corpus/$2 artifacts=$SCRATCH/artifacts/$2 file
+  local committed=$ROOT/tests/fuzz/corpus/$2
   mkdir -p "$found" "$artifacts"
   [[ -d $committed ]] || committed=
   if ! "$1" -max_total_time="$FUZZ_SECONDS" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \

@@ -4,14 +4,16 @@
 
 source "$(dirname "$(realpath "$0")")/../env.sh"
 
-# sanity_run: csi-sanity on the controller in CEPH_DIR. The specs of the node service belong to another program.
+# sanity_run: csi-sanity on the controller in CEPH_DIR. The specs of the node service belong to
+# another program.
 sanity_run() {
   local log=$SCRATCH/log/sanity.log parameters=$SCRATCH/parameters.yaml junit=$SCRATCH/sanity.xml
   printf 'clusterID: %s\npool: %s\n' "$CLUSTER_ID" "$POOL" >"$parameters"
   process_start "$SCRATCH/pids" node "$SCRATCH/log/node.log" \
     "$PYTHON" "$ROOT/tests/lib/node_stand_in.py" "$SCRATCH/node.sock" "$CEPH_DIR/csi.sock"
   suite_begin
-  process_run csi-sanity case_output "$log" "$CSI_SANITY" -csi.endpoint "unix://$SCRATCH/node.sock" \
+  process_run csi-sanity case_output "$log" "$CSI_SANITY" \
+    -csi.endpoint "unix://$SCRATCH/node.sock" \
     -csi.testvolumeparameters "$parameters" -csi.junitfile "$junit" -ginkgo.no-color \
     -ginkgo.skip 'Node Service'
   junit_report "$junit" --keep '^(?!.*Node Service)'
