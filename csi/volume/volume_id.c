@@ -113,5 +113,7 @@ char *
 snapshot_id_encode(const struct snapshot_id *id)
 {
   CLEANUP(freep) char *volume = volume_id_encode(&id->volume);
-  return xasprintf("%s@%" PRIx64, volume, id->snap_id);
+  char *text = xasprintf("%s@%" PRIx64, volume, id->snap_id);
+  assert(strlen(text) <= VOLUME_ID_MAX);
+  return text;
 }
