@@ -83,10 +83,11 @@ differs(struct error **err, const char *what, const char *there, const char *ask
                    there && *there ? there : "none", asked && *asked ? asked : "none");
 }
 
+/* Where an empty value is allowed it means what leaving it out means. */
 static int
 compare_setting(const char *name, const char *there, const char *asked, struct error **err)
 {
-  if (there && asked && strcmp(there, asked) == 0)
+  if (strcmp(there ? there : "", asked ? asked : "") == 0)
     return 0;
   CLEANUP(freep) char *what = xasprintf("its parameter '%s'", name);
   return differs(err, what, there, asked);
