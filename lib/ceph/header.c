@@ -6,7 +6,7 @@
 
 #include "lib/base/memory.h"
 #include "lib/ceph/ceph_call.h"
-#include "lib/ceph/wire.h"
+#include "lib/ceph/header_decode.h"
 
 #define NO_SNAP (UINT64_MAX - 1) /* the image itself, not one of its snapshots */
 /* Keys read at once; nobody puts more on an image. */
@@ -50,13 +50,11 @@ class_read_clear(struct class_read *read)
   *read = (struct class_read){0};
 }
 
-enum { READ_SIZE, READ_FEATURES, READ_SNAPS, READ_PARENT, READ_METADATA, READS };
-
 /* A header read under way. */
 struct header_request {
   rados_read_op_t op;
   rados_completion_t completion;
-  struct class_read reads[READS];
+  struct class_read reads[HEADER_ANSWERS];
 };
 
 static void
@@ -71,11 +69,11 @@ header_request_start(struct header_request *request, struct location *location,
   wire_put_u64(&metadata, METADATA_MAX);
 
   request->op = rados_create_read_op();
-  class_read_add(&request->reads[READ_SIZE], request->op, "get_size", &snap);
-  class_read_add(&request->reads[READ_FEATURES], request->op, "get_features", &features);
-  class_read_add(&request->reads[READ_SNAPS], request->op, "get_snapcontext", NULL);
-  class_read_add(&request->reads[READ_PARENT], request->op, "parent_get", NULL);
-  class_read_add(&request->reads[READ_METADATA], request->op, "metadata_list", &metadata);
+  class_read_add(&request->reads[HEADER_ANSWER_SIZE], request->op, "get_size", &snap);
+  class_read_add(&request->reads[HEADER_ANSWER_FEATURES], request->op, "get_features", &features);
+  class_read_add(&request->reads[HEADER_ANSWER_SNAPS], request->op, "get_snapcontext", NULL);
+  class_read_add(&request->reads[HEADER_ANSWER_PARENT], request->op, "parent_get", NULL);
+  class_read_add(&request->reads[HEADER_ANSWER_METADATA], request->op, "metadata_list", &metadata);
   CLEANUP(freep) char *object = header_object(image_id);
   (void)rados_aio_create_completion2(NULL, NULL, &request->completion);
   (void)rados_aio_read_op_operate(request->op, location->ioctx, request->completion, object, 0);
@@ -83,64 +81,6 @@ header_request_start(struct header_request *request, struct location *location,
   wire_writer_clear(&snap);
   wire_writer_clear(&features);
   wire_writer_clear(&metadata);
-}
-
-static void
-decode_snap_ids(struct wire_reader *r, struct header *header)
-{
-  (void)wire_get_u64(r); /* the newest id ever given out */
-  uint32_t count = wire_get_u32(r);
-  if (r->failed || count > r->left / sizeof(uint64_t)) {
-    r->failed = true;
-    return;
-  }
-  header->snap_ids = xcalloc(count ? count : 1, sizeof(uint64_t));
-  for (uint32_t i = 0; i < count; i++)
-    header->snap_ids[i] = wire_get_u64(r);
-  header->snap_count = count;
-}
-
-static void
-decode_parent(struct wire_reader *r, struct header *header)
-{
-  struct wire_reader body;
-  wire_get_struct(r, &body);
-  header->parent.pool_id = (int64_t)wire_get_u64(&body);
-  header->parent.name_space = wire_get_string(&body);
-  header->parent.image_id = wire_get_string(&body);
-  header->parent.snap_id = wire_get_u64(&body);
-  r->failed = r->failed || body.failed;
-}
-
-static void
-decode_metadata(struct wire_reader *r, struct header *header)
-{
-  uint32_t count = wire_get_u32(r);
-  for (uint32_t i = 0; i < count && !r->failed; i++) {
-    CLEANUP(freep) char *key = wire_get_string(r);
-    CLEANUP(freep) char *value = wire_get_string(r);
-    if (key && value)
-      string_map_set(&header->metadata, key, value);
-  }
-}
-
-static int
-decode_header(const struct header_request *request, struct header *header)
-{
-  struct wire_reader r[READS];
-  for (int i = 0; i < READS; i++)
-    r[i] = class_read_reader(&request->reads[i]);
-  header->order = wire_get_u8(&r[READ_SIZE]);
-  header->size_bytes = wire_get_u64(&r[READ_SIZE]);
-  header->features = wire_get_u64(&r[READ_FEATURES]);
-  decode_snap_ids(&r[READ_SNAPS], header);
-  decode_parent(&r[READ_PARENT], header);
-  decode_metadata(&r[READ_METADATA], header);
-  for (int i = 0; i < READS; i++) {
-    if (r[i].failed)
-      return -EBADMSG;
-  }
-  return 0;
 }
 
 /* Waits for the answer. Returns 0 or what Ceph answered. */
@@ -151,13 +91,15 @@ header_request_finish(struct header_request *request, struct header *header)
   int r = rados_aio_get_return_value(request->completion);
   rados_aio_release(request->completion);
   *header = (struct header){.parent.pool_id = -1};
-  if (r >= 0)
-    r = decode_header(request, header);
-  for (int i = 0; i < READS; i++)
+  if (r >= 0) {
+    struct wire_reader answers[HEADER_ANSWERS];
+    for (int i = 0; i < HEADER_ANSWERS; i++)
+      answers[i] = class_read_reader(&request->reads[i]);
+    r = header_decode(answers, header);
+  }
+  for (int i = 0; i < HEADER_ANSWERS; i++)
     class_read_clear(&request->reads[i]);
   rados_release_read_op(request->op);
-  if (r < 0)
-    header_clear(header);
   return r;
 }
 
@@ -253,32 +195,6 @@ header_update_metadata(struct location *location, const char *image_id,
   return 0;
 }
 
-static enum snap_kind
-decode_snap_kind(struct wire_reader *r)
-{
-  struct wire_reader body;
-  wire_get_struct(r, &body);
-  uint32_t kind = wire_get_u32(&body);
-  r->failed = r->failed || body.failed;
-  return kind < SNAP_KIND_OTHER ? (enum snap_kind)kind : SNAP_KIND_OTHER;
-}
-
-static int
-decode_snap(const struct class_read *read, struct snap *snap)
-{
-  struct wire_reader r = class_read_reader(read);
-  struct wire_reader body;
-  wire_get_struct(&r, &body);
-  snap->id = wire_get_u64(&body);
-  snap->kind = decode_snap_kind(&body);
-  snap->name = wire_get_string(&body);
-  snap->size_bytes = wire_get_u64(&body);
-  snap->created_s = wire_get_u32(&body);
-  snap->created_ns = wire_get_u32(&body);
-  snap->children = wire_get_u32(&body);
-  return body.failed ? -EBADMSG : 0;
-}
-
 static int
 read_snap(struct location *location, const char *object, uint64_t snap_id, struct snap *snap)
 {
@@ -291,7 +207,7 @@ read_snap(struct location *location, const char *object, uint64_t snap_id, struc
   rados_release_read_op(op);
   wire_writer_clear(&input);
   if (r >= 0)
-    r = decode_snap(&read, snap);
+    r = header_decode_snap(class_read_reader(&read), snap);
   class_read_clear(&read);
   return r;
 }
@@ -309,8 +225,6 @@ header_read_snaps(struct location *location, const char *image_id, const uint64_
       snaps.count++;
       continue;
     }
-    free(snap->name);
-    *snap = (struct snap){0};
     if (r == -ENOENT)
       continue;
     snaps_clear(&snaps);
