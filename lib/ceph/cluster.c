@@ -68,7 +68,7 @@ configure(rados_t rados, const struct cluster_config *config, struct error **err
 static int
 blocklist(void *context, const char *address, struct error **err)
 {
-  rados_t rados = context;
+  rados_t rados = ((struct cluster *)context)->rados;
   CLEANUP(freep) char *copy = xstrdup(address); /* the API takes it without const */
   int r = CEPH_CALL(rados_blocklist_add(rados, copy, BLOCKLIST_SECONDS));
   if (r < 0 && r != -EINVAL) /* EINVAL: no address, the entry is of no use */
@@ -123,16 +123,23 @@ connect_rados(struct cluster *cluster, struct error **err)
 }
 
 static void
-join_fence(struct cluster *cluster)
+learn_address(struct cluster *cluster)
 {
   char *address = NULL;
-  if (!cluster->fence || rados_getaddrs(cluster->rados, &address) < 0)
+  if (rados_getaddrs(cluster->rados, &address) < 0)
     return;
   cluster->address = xstrdup(address);
   rados_buffer_free(address);
+}
+
+static void
+join_fence(struct cluster *cluster)
+{
+  if (!cluster->fence || !cluster->address)
+    return;
   /* A predecessor that cannot be fenced costs the calls on its images 30 seconds, no more. */
-  (void)fence_join(cluster->fence, cluster->config.cluster_id, cluster->address, blocklist,
-                   cluster->rados, NULL);
+  (void)fence_join(cluster->fence, cluster->config.cluster_id, cluster->address, blocklist, cluster,
+                   NULL);
 }
 
 int
@@ -147,6 +154,7 @@ cluster_connect(const struct cluster_config *config, struct fence *fence,
   cluster->images = open_images_new();
   if (connect_rados(cluster, err) < 0)
     return error_wrap(err, "cluster '%s'", config->cluster_id);
+  learn_address(cluster);
   join_fence(cluster);
   *ret_cluster = TAKE(cluster);
   return 0;
@@ -176,6 +184,12 @@ uint64_t
 cluster_client_id(const struct cluster *cluster)
 {
   return rados_get_instance_id(cluster->rados);
+}
+
+int
+cluster_fence_client(struct cluster *cluster, const char *address, struct error **err)
+{
+  return blocklist(cluster, address, err);
 }
 
 void

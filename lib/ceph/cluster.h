@@ -31,6 +31,9 @@ DEFINE_CLEANUP(struct cluster *, cluster_unref)
 const char *cluster_id(const struct cluster *cluster);
 /* By which the cluster knows this client; another one after a reconnect. */
 uint64_t cluster_client_id(const struct cluster *cluster);
+/* Has the cluster throw a client out by its address: its watches and locks go at once. Only for a
+ * client whose process is certainly dead. */
+int cluster_fence_client(struct cluster *cluster, const char *address, struct error **err);
 /* Each result of a call goes through here: Ceph says by ESHUTDOWN that it has blocklisted us. */
 void cluster_note_result(struct cluster *cluster, int r);
 /* True once that was said: the connection is of no more use and must be replaced. */
