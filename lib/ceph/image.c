@@ -241,6 +241,22 @@ image_grow(struct image *image, uint64_t size_bytes, struct error **err)
   return 0;
 }
 
+int
+image_empty(struct image *image, struct error **err)
+{
+  uint64_t size;
+  int r = CEPH_CALL(rbd_get_size(image->rbd, &size));
+  /* To nothing and back: that removes the objects, and is one operation each. */
+  if (r == 0)
+    r = CEPH_CALL(rbd_resize(image->rbd, 0));
+  if (r == 0)
+    r = CEPH_CALL(rbd_resize(image->rbd, size));
+  if (r < 0)
+    return location_error_set(image->location, err, r, "empty image id '%s' in '%s'", image->id,
+                              image->location->label);
+  return 0;
+}
+
 struct progress {
   image_progress *report;
   void *context;

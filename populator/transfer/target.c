@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "populator/transfer/target.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/memory.h"
+#include "lib/base/process_id.h"
+#include "lib/ceph/blob.h"
+#include "lib/ceph/directory.h"
+#include "lib/ceph/header.h"
+
+#define KEY_READY "imprint.ready"
+#define KEY_IMPORTING "imprint.importing"
+#define KEY_OWNER "imprint.import.owner"
+#define KEY_SOURCE "imprint.import.source"
+/* Ceph lets a silent client's watch live for 30 seconds. */
+#define OWNER_WAIT_MS 45000
+
+struct target {
+  struct location *location; /* its own */
+  char *name;
+  char *id;
+  char *checkpoint_name;
+  struct image *image;
+  bool is_existing;
+};
+
+static int
+pass_on(struct error **err, const struct error *failure)
+{
+  return error_set(err, failure->code, "%s", failure->message);
+}
+
+static void
+target_free(struct target *target)
+{
+  if (!target)
+    return;
+  image_close(target->image);
+  location_close(target->location);
+  free(target->name);
+  free(target->id);
+  free(target->checkpoint_name);
+  free(target);
+}
+
+DEFINE_CLEANUP(struct target *, target_free)
+
+void
+target_close(struct target *target)
+{
+  target_free(target);
+}
+
+struct image *
+target_image(struct target *target)
+{
+  return target->image;
+}
+
+static void
+set_id(struct target *target, char *id)
+{
+  free(target->id);
+  free(target->checkpoint_name);
+  target->id = id;
+  target->checkpoint_name = xasprintf("imprint.checkpoint.%s", id);
+}
+
+/* ---- who works on it ------------------------------------------------------------------------- */
+
+/* "<process> <Ceph address>" */
+static char *
+owner_text(const struct target *target)
+{
+  CLEANUP(freep) char *process = process_id_self();
+  return xasprintf("%s %s", process ? process : "?", target->location->cluster->address);
+}
+
+/* A predecessor on this machine that is certainly dead is thrown out of the cluster at once. */
+static void
+fence_dead_owner(struct target *target, const struct string_map *metadata)
+{
+  const char *owner = string_map_get(metadata, KEY_OWNER);
+  const char *space = owner ? strchr(owner, ' ') : NULL;
+  if (!space)
+    return;
+  CLEANUP(freep) char *process = xstrndup(owner, (size_t)(space - owner));
+  if (process_id_is_dead(process))
+    (void)cluster_fence_client(target->location->cluster, space + 1, NULL);
+}
+
+/* The address of another client that has the image open, to be freed; NULL when there is none. */
+static int
+other_client(struct target *target, char **ret_address, struct error **err)
+{
+  struct image_clients clients;
+  if (image_clients_list(target->location, target->id, &clients, err) < 0)
+    return -1;
+  uint64_t own = cluster_client_id(target->location->cluster);
+  *ret_address = NULL;
+  for (size_t i = 0; i < clients.count && !*ret_address; i++) {
+    if (clients.items[i].id != own)
+      *ret_address = xstrdup(clients.items[i].address);
+  }
+  image_clients_clear(&clients);
+  return 0;
+}
+
+static int
+wait_for_owner(struct target *target, struct error **err)
+{
+  const struct timespec pause = {.tv_nsec = 500 * 1000000};
+  int64_t deadline_ms = clock_now_ms() + OWNER_WAIT_MS;
+  for (bool is_first = true;; is_first = false) {
+    CLEANUP(freep) char *address = NULL;
+    if (other_client(target, &address, err) < 0)
+      return -1;
+    if (!address)
+      return 0;
+    if (clock_now_ms() > deadline_ms)
+      return error_set(err, ERROR_FAILED_PRECONDITION,
+                       "image '%s/%s' is in use by the Ceph client at %s: another import?",
+                       target->location->label, target->name, address);
+    if (is_first)
+      log_info("image '%s/%s' is still held by the Ceph client at %s: waiting",
+               target->location->label, target->name, address);
+    (void)nanosleep(&pause, NULL);
+  }
+}
+
+/* ---- begin ----------------------------------------------------------------------------------- */
+
+static int
+mark(struct target *target, const struct target_options *options, struct error **err)
+{
+  struct string_map set = {0};
+  CLEANUP(freep) char *owner = owner_text(target);
+  string_map_set(&set, KEY_IMPORTING, target->id);
+  string_map_set(&set, KEY_OWNER, owner);
+  string_map_set(&set, KEY_SOURCE, options->source_label);
+  int r = header_update_metadata(target->location, target->id, &set, NULL, err);
+  string_map_clear(&set);
+  return r;
+}
+
+static int
+make(struct target *target, const struct target_options *options, struct error **err)
+{
+  char *id;
+  if (image_create(target->location, target->name, options->size_bytes, &options->layout, err) <
+          0 ||
+      directory_id_of(target->location, target->name, &id, err) < 0)
+    return -1;
+  set_id(target, id);
+  return mark(target, options, err);
+}
+
+static bool
+is_marked(const struct string_map *metadata, const char *key, const char *id)
+{
+  const char *value = string_map_get(metadata, key);
+  return value && strcmp(value, id) == 0;
+}
+
+/* The checkpoint of an import of the same thing, if there is one. */
+static void
+load_checkpoint(struct target *target, const struct target_options *options,
+                struct checkpoint *checkpoint)
+{
+  struct buffer data = {0};
+  if (options->identity && blob_read(target->location, target->checkpoint_name, &data, NULL) == 0 &&
+      checkpoint_decode(data.data, data.len, checkpoint) &&
+      (strcmp(checkpoint->identity, options->identity) != 0 ||
+       checkpoint->virtual_size != options->virtual_size))
+    checkpoint_clear(checkpoint);
+  buffer_clear(&data);
+}
+
+/* An image that an import has begun, or that is to be filled: take it up. */
+static int
+take_up(struct target *target, const struct target_options *options, const struct header *header,
+        struct checkpoint *checkpoint, struct error **err)
+{
+  fence_dead_owner(target, &header->metadata);
+  if (wait_for_owner(target, err) < 0)
+    return -1;
+  if (header->size_bytes < options->virtual_size)
+    return error_set(err, ERROR_OUT_OF_RANGE,
+                     "the content has %llu bytes, image '%s/%s' has only %llu",
+                     (unsigned long long)options->virtual_size, target->location->label,
+                     target->name, (unsigned long long)header->size_bytes);
+  if (is_marked(&header->metadata, KEY_IMPORTING, target->id))
+    load_checkpoint(target, options, checkpoint);
+  return mark(target, options, err);
+}
+
+/* What to do with an image of this name that is there. */
+static int
+open_found(struct target *target, const struct target_options *options,
+           struct checkpoint *checkpoint, struct error **err)
+{
+  CLEANUP(error_freep) struct error *failure = NULL;
+  struct header header;
+  bool has_header = header_read(target->location, target->id, &header, &failure) == 0;
+  if (!has_header && failure->code != ERROR_NOT_FOUND)
+    return pass_on(err, failure);
+  if (options->is_existing) {
+    int r = has_header ? take_up(target, options, &header, checkpoint, err)
+                       : error_set(err, ERROR_NOT_FOUND, "image '%s/%s' is not finished",
+                                   target->location->label, target->name);
+    if (has_header)
+      header_clear(&header);
+    return r;
+  }
+  bool is_ours = has_header && is_marked(&header.metadata, KEY_IMPORTING, target->id);
+  bool is_same = is_ours && header.size_bytes == options->size_bytes;
+  int r = 0;
+  if (has_header && !is_ours)
+    r = error_set(err, ERROR_ALREADY_EXISTS,
+                  "image '%s/%s' exists already: remove it or choose another name",
+                  target->location->label, target->name);
+  else if (is_same)
+    r = take_up(target, options, &header, checkpoint, err);
+  if (has_header)
+    header_clear(&header);
+  if (r < 0 || (is_same && checkpoint->identity))
+    return r;
+  /* Begun by an import of something else, or never finished by rbd itself: make it anew, so that
+   * nothing of the old is left in it. */
+  if (blob_remove(target->location, target->checkpoint_name, err) < 0 ||
+      image_discard(target->location, target->name, err) < 0)
+    return -1;
+  return make(target, options, err);
+}
+
+int
+target_open(struct location *location, const struct target_options *options,
+            struct target **ret_target, struct checkpoint *ret_checkpoint, struct error **err)
+{
+  CLEANUP(target_freep) struct target *target = xcalloc(1, sizeof(*target));
+  struct checkpoint checkpoint = {0};
+  target->name = xstrdup(options->name);
+  target->is_existing = options->is_existing;
+  if (location_open_by_id(location->cluster, location->pool_id, location->name_space,
+                          &target->location, err) < 0)
+    return -1;
+  CLEANUP(error_freep) struct error *failure = NULL;
+  char *id = NULL;
+  int r;
+  if (directory_id_of(target->location, target->name, &id, &failure) == 0) {
+    set_id(target, id);
+    r = open_found(target, options, &checkpoint, err);
+  } else if (failure->code == ERROR_NOT_FOUND && !options->is_existing) {
+    r = make(target, options, err);
+  } else {
+    r = pass_on(err, failure);
+  }
+  if (r == 0)
+    r = image_open(target->location, target->id, &target->image, err);
+  if (r < 0) {
+    checkpoint_clear(&checkpoint);
+    return -1;
+  }
+  *ret_checkpoint = checkpoint;
+  *ret_target = TAKE(target);
+  return 0;
+}
+
+int
+target_save(struct target *target, const struct checkpoint *checkpoint, struct error **err)
+{
+  struct buffer data = {0};
+  checkpoint_encode(checkpoint, &data);
+  int r = blob_write(target->location, target->checkpoint_name, data.data, data.len, err);
+  buffer_clear(&data);
+  return r;
+}
+
+/* ---- end ------------------------------------------------------------------------------------- */
+
+int
+target_commit(struct target *target, const char *snapshot, const struct string_map *metadata,
+              struct error **err)
+{
+  uint64_t snap_id;
+  if (snapshot && image_snap_create(target->image, snapshot, &snap_id, err) < 0)
+    return -1;
+  struct string_map set = {0};
+  struct string_map remove = {0};
+  for (size_t i = 0; i < metadata->count; i++)
+    string_map_set(&set, metadata->entries[i].key, metadata->entries[i].value);
+  if (!target->is_existing)
+    string_map_set(&set, KEY_READY, target->id);
+  string_map_set(&remove, KEY_IMPORTING, "");
+  string_map_set(&remove, KEY_OWNER, "");
+  int r = header_update_metadata(target->location, target->id, &set, &remove, err);
+  string_map_clear(&set);
+  string_map_clear(&remove);
+  if (r < 0)
+    return -1;
+  return blob_remove(target->location, target->checkpoint_name, err);
+}
+
+int
+target_discard(struct target *target, struct error **err)
+{
+  int r = blob_remove(target->location, target->checkpoint_name, err);
+  if (r == 0 && target->is_existing)
+    r = image_empty(target->image, err);
+  image_close(TAKE(target->image));
+  if (r == 0 && !target->is_existing)
+    r = image_discard(target->location, target->name, err);
+  target_free(target);
+  return r;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The RBD image that an import fills.
+ *
+ * It carries marks in its metadata while it is being filled, so that a later process can go on, and
+ * nobody takes it for finished:
+ *
+ *   imprint.importing      the image's own id
+ *   imprint.import.owner   the process and the Ceph client that work on it
+ *   imprint.import.source  the URL, for people
+ *
+ * and beside it the object imprint.checkpoint.<image id>. All go with the last step, which writes
+ * imprint.ready. One process at a time works on an image; one that died is told from one that lives
+ * by its watch on the image, or at once when it ran on this machine. */
+#ifndef POPULATOR_TRANSFER_TARGET_H
+#define POPULATOR_TRANSFER_TARGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/ceph/image.h"
+#include "populator/transfer/checkpoint.h"
+
+struct target_options {
+  const char *name;           /* of the image */
+  struct image_layout layout; /* for one that is made */
+  bool is_existing;           /* fill an image that is there (a volume) in place of making one */
+  const char *source_label;   /* the URL without secrets */
+  const char *identity;       /* of the source; NULL: it cannot be resumed */
+  uint64_t virtual_size;      /* of the image's content */
+  uint64_t size_bytes;        /* of the RBD image: at least virtual_size */
+};
+
+struct target;
+
+/* Makes the image, or takes up one that an import of the same source has begun: then
+ * *ret_checkpoint is where that one got to (kind, position …; to be cleared), else has no identity.
+ * What an import of something else began is removed. ALREADY_EXISTS when the name belongs to
+ * anything finished. Waits for a dead predecessor's lock, some 30 seconds; FAILED_PRECONDITION when
+ * one lives. */
+int target_open(struct location *location, const struct target_options *options,
+                struct target **ret_target, struct checkpoint *ret_checkpoint, struct error **err);
+struct image *target_image(struct target *target);
+/* Lets go of it; what was written stays for the next process. */
+void target_close(struct target *target);
+DEFINE_CLEANUP(struct target *, target_close)
+
+int target_save(struct target *target, const struct checkpoint *checkpoint, struct error **err);
+
+/* The import is complete and right: makes the snapshot if there is a name for it, writes the ready
+ * mark with the given metadata, removes the others. */
+int target_commit(struct target *target, const char *snapshot, const struct string_map *metadata,
+                  struct error **err);
+/* The import must not be: nothing of it stays. Frees the target. An existing image is emptied of
+ * what was written. */
+int target_discard(struct target *target, struct error **err);
+
+#endif
