@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/base/string_map.h"
 #include "lib/ceph/image.h"
 #include "populator/transfer/checkpoint.h"
 
