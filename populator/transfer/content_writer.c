@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "populator/transfer/content_writer.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "lib/base/memory.h"
+
+/* Zeros are looked for in blocks of this size, and not written. */
+#define BLOCK_BYTES ((size_t)64 << 10)
+/* Pieces from this size on are written from where they lie; smaller ones are worth a copy, to make
+ * one write of several. */
+#define DIRECT_BYTES ((size_t)256 << 10)
+
+/* A write under way: what it holds. */
+struct held {
+  struct pool_buffer *buffer;
+  void (*release)(void *context);
+  void *context;
+};
+
+void
+content_writer_init(struct content_writer *writer, struct image_writer *image,
+                    struct buffer_pool *pool, struct progress *progress)
+{
+  *writer = (struct content_writer){.image = image, .pool = pool, .progress = progress};
+}
+
+void
+content_writer_clear(struct content_writer *writer)
+{
+  pool_buffer_unref(TAKE(writer->gathered));
+  writer->len = 0;
+}
+
+static void
+on_written(void *arg)
+{
+  struct held *held = arg;
+  pool_buffer_unref(held->buffer);
+  held->release(held->context);
+  free(held);
+}
+
+static int
+submit(struct content_writer *writer, struct pool_buffer *buffer, const char *data, size_t len,
+       uint64_t offset, struct error **err)
+{
+  struct held *held = xcalloc(1, sizeof(*held));
+  *held = (struct held){
+      .buffer = pool_buffer_ref(buffer), .release = writer->release, .context = writer->context};
+  atomic_fetch_add(writer->hold, 1);
+  if (image_writer_submit(writer->image, data, len, offset, on_written, held) < 0) {
+    atomic_fetch_sub(writer->hold, 1);
+    pool_buffer_unref(buffer);
+    free(held);
+    return image_writer_check(writer->image, err) < 0 ? -1 : 0;
+  }
+  atomic_fetch_add(&writer->progress->written, len);
+  return 0;
+}
+
+int
+content_writer_flush(struct content_writer *writer, struct error **err)
+{
+  int r = 0;
+  if (writer->gathered && writer->len > 0)
+    r = submit(writer, writer->gathered, writer->gathered->data, writer->len, writer->offset, err);
+  content_writer_clear(writer);
+  return r;
+}
+
+/* Whether content at this offset may stand behind what is gathered: next to it, in the same object.
+ */
+static bool
+fits(const struct content_writer *writer, uint64_t offset, size_t len)
+{
+  return writer->gathered && offset == writer->offset + writer->len &&
+         writer->len + len <= CONTENT_WRITER_BUFFER_BYTES &&
+         offset / CONTENT_WRITER_BUFFER_BYTES == writer->offset / CONTENT_WRITER_BUFFER_BYTES;
+}
+
+char *
+content_writer_place(struct content_writer *writer, uint64_t offset, size_t len)
+{
+  assert(len <= CONTENT_WRITER_BUFFER_BYTES);
+  if (!fits(writer, offset, len)) {
+    if (writer->len > 0)
+      (void)content_writer_flush(writer, NULL); /* an error stays with the image writer */
+    if (!writer->gathered)
+      writer->gathered = buffer_pool_take(writer->pool);
+    writer->offset = offset;
+    writer->len = 0;
+  }
+  return writer->gathered->data + writer->len;
+}
+
+static bool
+is_zero(const char *data, size_t len)
+{
+  return data[0] == 0 && memcmp(data, data + 1, len - 1) == 0;
+}
+
+int
+content_writer_placed(struct content_writer *writer, size_t len, struct error **err)
+{
+  if (!is_zero(writer->gathered->data + writer->len, len))
+    writer->len += len;
+  return image_writer_check(writer->image, err);
+}
+
+/* The end of the block that `offset` lies in, relative to data at `base`. */
+static size_t
+block_len(uint64_t offset, size_t left)
+{
+  size_t to_end = BLOCK_BYTES - (size_t)(offset % BLOCK_BYTES);
+  return to_end < left ? to_end : left;
+}
+
+/* Writes one piece that begins and ends with something. */
+static int
+write_piece(struct content_writer *writer, struct pool_buffer *buffer, const char *data, size_t len,
+            uint64_t offset, struct error **err)
+{
+  if (len >= DIRECT_BYTES)
+    return submit(writer, buffer, data, len, offset, err);
+  memcpy(content_writer_place(writer, offset, len), data, len);
+  writer->len += len;
+  return image_writer_check(writer->image, err);
+}
+
+int
+content_writer_plain(struct content_writer *writer, struct pool_buffer *buffer, const char *data,
+                     size_t len, uint64_t offset, struct error **err)
+{
+  size_t at = 0;
+  while (at < len) {
+    size_t block = block_len(offset + at, len - at);
+    if (is_zero(data + at, block)) {
+      at += block;
+      continue;
+    }
+    size_t end = at + block;
+    while (end < len) {
+      block = block_len(offset + end, len - end);
+      if (is_zero(data + end, block))
+        break;
+      end += block;
+    }
+    if (write_piece(writer, buffer, data + at, end - at, offset + at, err) < 0)
+      return -1;
+    at = end;
+  }
+  return 0;
+}
