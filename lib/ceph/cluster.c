@@ -113,11 +113,7 @@ connect_rados(struct cluster *cluster, struct error **err)
                        cluster->config.keyring    ? cluster->config.keyring
                        : cluster->config.key_file ? cluster->config.key_file
                                                   : "the default keyrings");
-    ceph_error_make(err, r, "connect as '%s'", name);
-    /* Whatever keeps us from a cluster, its users see the same: it cannot be used now. */
-    if (err)
-      (*err)->code = ERROR_UNAVAILABLE;
-    return -1;
+    return ceph_error_set(err, r, "connect as '%s'", name);
   }
   return 0;
 }
@@ -152,8 +148,12 @@ cluster_connect(const struct cluster_config *config, struct fence *fence,
   cluster_config_copy(&cluster->config, config);
   cluster->fence = fence;
   cluster->images = open_images_new();
-  if (connect_rados(cluster, err) < 0)
+  if (connect_rados(cluster, err) < 0) {
+    /* Whatever keeps us from a cluster, its users see the same: it cannot be used now. */
+    if (err)
+      (*err)->code = ERROR_UNAVAILABLE;
     return error_wrap(err, "cluster '%s'", config->cluster_id);
+  }
   learn_address(cluster);
   join_fence(cluster);
   *ret_cluster = TAKE(cluster);
