@@ -75,6 +75,14 @@ cluster_configs_clear(struct cluster_configs *configs)
   *configs = (struct cluster_configs){0};
 }
 
+/* A string that is not empty and holds no NUL, at which it would silently end. */
+static bool
+has_text(struct json_object *value)
+{
+  return json_object_is_type(value, json_type_string) && *json_object_get_string(value) &&
+         strlen(json_object_get_string(value)) == (size_t)json_object_get_string_len(value);
+}
+
 static int
 parse_monitors(struct json_object *array, size_t index, char **ret_monitors, struct error **err)
 {
@@ -84,9 +92,9 @@ parse_monitors(struct json_object *array, size_t index, char **ret_monitors, str
   CLEANUP(freep) char *joined = xstrdup("");
   for (size_t i = 0; i < json_object_array_length(array); i++) {
     struct json_object *item = json_object_array_get_idx(array, i);
-    if (!json_object_is_type(item, json_type_string))
-      return error_set(err, ERROR_INVALID_ARGUMENT, "clusters[%zu].monitors[%zu]: not a string",
-                       index, i);
+    if (!has_text(item))
+      return error_set(err, ERROR_INVALID_ARGUMENT,
+                       "clusters[%zu].monitors[%zu]: not a string with text", index, i);
     char *longer = xasprintf("%s%s%s", joined, i ? "," : "", json_object_get_string(item));
     free(joined);
     joined = longer;
@@ -107,7 +115,7 @@ parse_field(const char *key, struct json_object *value, size_t index, struct clu
   for (size_t i = 0; i < STRING_FIELDS; i++) {
     if (strcmp(key, string_fields[i].name) != 0)
       continue;
-    if (!json_object_is_type(value, json_type_string) || !*json_object_get_string(value))
+    if (!has_text(value))
       return error_set(err, ERROR_INVALID_ARGUMENT, "clusters[%zu].%s: not a string with text",
                        index, key);
     free(*string_field(config, i));
@@ -185,10 +193,12 @@ cluster_configs_parse(const char *json, size_t len, struct cluster_configs *ret_
   json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
   CLEANUP(json_object_putp)
   struct json_object *root = json_tokener_parse_ex(tokener, json, (int)len);
-  if (!root)
+  enum json_tokener_error failure = json_tokener_get_error(tokener);
+  if (failure != json_tokener_success) /* without one, no root means the value null */
     return error_set(err, ERROR_INVALID_ARGUMENT, "not valid JSON near byte %zu: %s",
                      json_tokener_get_parse_end(tokener),
-                     json_tokener_error_desc(json_tokener_get_error(tokener)));
+                     failure == json_tokener_continue ? "it ends too early"
+                                                      : json_tokener_error_desc(failure));
   struct json_object *array;
   if (!json_object_is_type(root, json_type_object) ||
       !json_object_object_get_ex(root, "clusters", &array) ||
