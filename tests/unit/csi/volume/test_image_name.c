@@ -98,47 +98,13 @@ test_prefixes_tell_what_a_name_is_of(void)
   CLEANUP(freep) char *hashed = image_name_of_volume("x y");
   CLEANUP(freep) char *snapshot = image_name_of_snapshot("x");
   CLEANUP(freep) char *deleted = image_name_of_deleted("10f4");
-  CLEANUP(freep) char *passing = image_name_of_passing(4711, 3);
   CHECK_STRING(deleted, "imprint.d.10f4");
-  CHECK_STRING(passing, "imprint.t.4711.3");
-  const char *const all[] = {volume, hashed, snapshot, deleted, passing};
+  const char *const all[] = {volume, hashed, snapshot, deleted};
   for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
     CHECK_ROW(text_starts_with(all[i], IMAGE_NAME_PREFIX), all[i]);
     CHECK_ROW(text_starts_with(all[i], IMAGE_NAME_VOLUME_PREFIX) == (i < 2), all[i]);
     CHECK_ROW(text_starts_with(all[i], IMAGE_NAME_SNAPSHOT_PREFIX) == (i == 2), all[i]);
     CHECK_ROW(text_starts_with(all[i], IMAGE_NAME_DELETED_PREFIX) == (i == 3), all[i]);
-    CHECK_ROW(text_starts_with(all[i], IMAGE_NAME_PASSING_PREFIX) == (i == 4), all[i]);
-  }
-}
-
-static void
-test_a_passing_snapshot_tells_its_client(void)
-{
-  static const uint64_t clients[] = {0, 4711, UINT64_MAX};
-  for (size_t i = 0; i < sizeof(clients) / sizeof(clients[0]); i++) {
-    CLEANUP(freep) char *name = image_name_of_passing(clients[i], UINT64_MAX);
-    uint64_t client = 42;
-    CU_ASSERT(image_name_passing_client(name, &client));
-    CU_ASSERT(client == clients[i]);
-  }
-}
-
-static void
-test_other_names_have_no_client(void)
-{
-  static const char *const names[] = {"",
-                                      "imprint.t",
-                                      "imprint.t.",
-                                      "imprint.t..3",
-                                      "imprint.t.x.3",
-                                      "imprint.t.-1.3",
-                                      "imprint.t.18446744073709551616.3",
-                                      "imprint.s.4711.3",
-                                      "mine"};
-  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-    uint64_t client = 42;
-    CHECK_ROW(!image_name_passing_client(names[i], &client), names[i]);
-    CHECK_NUMBER(client, 42);
   }
 }
 
@@ -146,6 +112,4 @@ UNIT_MAIN("csi/volume/image_name", UNIT_TEST(test_a_plain_name_stays_readable),
           UNIT_TEST(test_any_other_name_is_hashed),
           UNIT_TEST(test_different_requests_never_share_a_name),
           UNIT_TEST(test_names_fit_what_krbd_takes),
-          UNIT_TEST(test_prefixes_tell_what_a_name_is_of),
-          UNIT_TEST(test_a_passing_snapshot_tells_its_client),
-          UNIT_TEST(test_other_names_have_no_client))
+          UNIT_TEST(test_prefixes_tell_what_a_name_is_of))
