@@ -4,11 +4,11 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "csi/volume/image_name.h"
 #include "lib/base/lock.h"
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
 #include "lib/ceph/image.h"
+#include "lib/ceph/passing_name.h"
 
 enum state {
   GATHERING, /* not begun: whoever comes may join */
@@ -73,7 +73,7 @@ add(struct passing_snapshots *snapshots, const struct volume *volume, char *volu
   snapshot->owner = snapshots;
   snapshot->volume_id = volume_id;
   snapshot->name =
-      image_name_of_passing(cluster_client_id(volume->location->cluster), ++snapshots->last_number);
+      passing_name_make(cluster_client_id(volume->location->cluster), ++snapshots->last_number);
   snapshot->users = 1;
   snapshot->next = snapshots->head;
   snapshots->head = snapshot;
@@ -178,7 +178,7 @@ static bool
 has_owner(const struct snap *snap, const struct image_clients *clients)
 {
   uint64_t client_id;
-  if (!image_name_passing_client(snap->name, &client_id))
+  if (!passing_name_client(snap->name, &client_id))
     return false;
   for (size_t i = 0; i < clients->count; i++) {
     if (clients->items[i].id == client_id)

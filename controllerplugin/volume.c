@@ -9,6 +9,7 @@
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
 #include "lib/ceph/directory.h"
+#include "lib/ceph/passing_name.h"
 
 int
 volume_locate(struct controller *controller, const struct volume_id *id,
@@ -112,7 +113,7 @@ snapshot_is_ours(const struct snap *snap)
 bool
 snapshot_is_passing(const struct snap *snap)
 {
-  return snap->kind == SNAP_KIND_USER && text_starts_with(snap->name, IMAGE_NAME_PASSING_PREFIX);
+  return snap->kind == SNAP_KIND_USER && text_starts_with(snap->name, PASSING_NAME_PREFIX);
 }
 
 bool

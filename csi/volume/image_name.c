@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "csi/volume/image_name.h"
 
-#include <inttypes.h>
 #include <string.h>
 
-#include "lib/base/cleanup.h"
 #include "lib/base/digest.h"
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
@@ -38,22 +36,6 @@ char *
 image_name_of_snapshot(const char *request_name)
 {
   return derive(IMAGE_NAME_SNAPSHOT_PREFIX, request_name);
-}
-
-char *
-image_name_of_passing(uint64_t client_id, uint64_t number)
-{
-  return xasprintf(IMAGE_NAME_PASSING_PREFIX "%" PRIu64 ".%" PRIu64, client_id, number);
-}
-
-bool
-image_name_passing_client(const char *snap_name, uint64_t *ret_client_id)
-{
-  if (!text_starts_with(snap_name, IMAGE_NAME_PASSING_PREFIX))
-    return false;
-  const char *client = snap_name + strlen(IMAGE_NAME_PASSING_PREFIX);
-  CLEANUP(freep) char *digits = xstrndup(client, strcspn(client, "."));
-  return text_to_u64(digits, 10, ret_client_id) == 0;
 }
 
 char *

@@ -6,30 +6,22 @@
  *   imprint.v.<name>   a volume               imprint.v-sha256.<hash>
  *   imprint.d.<id>     a deleted volume that snapshots still need, renamed out of the way
  *   imprint.s.<name>   a CSI snapshot         imprint.s-sha256.<hash>
- *   imprint.t.<client>.<n>  a passing snapshot that clones are made from, and the Ceph client that
- *                           took it */
+ *
+ * Passing snapshots have names of their own: lib/ceph/passing_name.h. */
 #ifndef CSI_VOLUME_IMAGE_NAME_H
 #define CSI_VOLUME_IMAGE_NAME_H
-
-#include <stdbool.h>
-#include <stdint.h>
 
 /* Everything of ours. */
 #define IMAGE_NAME_PREFIX "imprint."
 #define IMAGE_NAME_VOLUME_PREFIX "imprint.v"
 #define IMAGE_NAME_DELETED_PREFIX "imprint.d."
 #define IMAGE_NAME_SNAPSHOT_PREFIX "imprint.s"
-#define IMAGE_NAME_PASSING_PREFIX "imprint.t."
 
 /* Each to be freed. */
 char *image_name_of_volume(const char *request_name);
 char *image_name_of_deleted(const char *image_id);
 char *image_name_of_snapshot(const char *request_name);
-char *image_name_of_passing(uint64_t client_id, uint64_t number);
 /* The object that claims the name of an RBD snapshot of ours (see lib/ceph/claim.h). */
 char *image_name_of_claim(const char *snap_name);
-
-/* The client that took a passing snapshot; false when the name is not that of one. */
-bool image_name_passing_client(const char *snap_name, uint64_t *ret_client_id);
 
 #endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --conf, --id, --keyring: as the rbd command has them. */
+#ifndef CLI_CEPH_FLAGS_H
+#define CLI_CEPH_FLAGS_H
+
+#include "cli/flags.h"
+#include "cli/image_spec.h"
+#include "lib/ceph/location.h"
+
+extern const struct flag_set ceph_flags;
+
+/* Connects as the flags say; needs no more than they do. */
+int ceph_flags_connect(struct cluster **ret_cluster, struct error **err);
+/* What the flags say; to be cleared with cluster_config_clear(). */
+void ceph_flags_config(struct cluster_config *ret_config);
+/* Connects and opens the place of an image. */
+int ceph_flags_open(const struct image_spec *spec, struct location **ret_location,
+                    struct error **err);
+
+#endif

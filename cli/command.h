@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A subcommand: a file each, listed in main.c. */
+#ifndef CLI_COMMAND_H
+#define CLI_COMMAND_H
+
+#include "cli/flags.h"
+
+struct command {
+  const char *name;                   /* "import" */
+  const char *usage;                  /* "SOURCE POOL/IMAGE" */
+  const char *summary;                /* one line */
+  const char *text;                   /* what --help says above the flags */
+  const struct flag_set *const *sets; /* ends with NULL */
+  size_t arguments_min, arguments_max;
+  int (*run)(const struct arguments *arguments, struct error **err);
+};
+
+extern const struct command command_export;
+
+#endif

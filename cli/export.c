@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* imprint export */
+#include <string.h>
+
+#include "cli/ceph_flags.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/progress_view.h"
+#include "lib/base/memory.h"
+#include "populator/transfer/export.h"
+#include "populator/transfer/export_snapshot.h"
+
+static const char *format = "qcow2";
+static const char *compress = "zlib";
+static uint64_t jobs = 4;
+static bool is_json;
+
+static const struct flag flags[] = {
+    {"format", FLAG_TEXT, &format, "FORMAT", "qcow2 (default) or raw", NULL},
+    {"compress", FLAG_TEXT, &compress, "HOW", "zlib (default), zstd or none; for qcow2", NULL},
+    {"jobs", FLAG_NUMBER, &jobs, "N", "threads that read and compress (default 4)", NULL},
+    {"json", FLAG_SWITCH, &is_json, NULL, "progress and result as JSON, an object a line", NULL},
+};
+
+static const struct flag_set export_flags = {flags, sizeof(flags) / sizeof(flags[0])};
+static const struct flag_set *const sets[] = {&export_flags, &ceph_flags, NULL};
+
+static int
+parse_format(enum export_format *ret_format, struct error **err)
+{
+  static const struct {
+    const char *format;
+    const char *compress;
+    enum export_format value;
+  } table[] = {
+      {"qcow2", "zlib", EXPORT_QCOW2_ZLIB},
+      {"qcow2", "zstd", EXPORT_QCOW2_ZSTD},
+      {"qcow2", "none", EXPORT_QCOW2},
+  };
+  if (strcmp(format, "raw") == 0) {
+    *ret_format = EXPORT_RAW;
+    return 0;
+  }
+  for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+    if (strcmp(format, table[i].format) == 0 && strcmp(compress, table[i].compress) == 0) {
+      *ret_format = table[i].value;
+      return 0;
+    }
+  }
+  return error_set(
+      err, ERROR_INVALID_ARGUMENT,
+      "--format is qcow2 or raw, --compress is zlib, zstd or none; not '%.32s', '%.32s'", format,
+      compress);
+}
+
+static int
+export_reader(struct image_reader *reader, enum export_format how, const char *url,
+              struct error **err)
+{
+  struct progress progress = {0};
+  struct export_options options = {.reader = reader,
+                                   .format = how,
+                                   .workers = (unsigned)(jobs ? jobs : 1),
+                                   .progress = &progress,
+                                   .url = url};
+  interrupt_cancels(&progress);
+  struct progress_view *view = progress_view_start("export", &progress, is_json);
+  int r = export_image(&options, err);
+  progress_view_stop(view);
+  return r;
+}
+
+static int
+export_spec(const struct image_spec *spec, const char *url, struct error **err)
+{
+  enum export_format how;
+  CLEANUP(location_closep) struct location *location = NULL;
+  CLEANUP(image_reader_closep) struct image_reader *reader = NULL;
+  if (parse_format(&how, err) < 0 || ceph_flags_open(spec, &location, err) < 0)
+    return -1;
+  if (spec->snapshot) {
+    if (image_reader_open(location, spec->image, spec->snapshot, &reader, err) < 0)
+      return -1;
+    return export_reader(reader, how, url, err);
+  }
+  struct export_snapshot *snapshot;
+  if (export_snapshot_take(location, spec->image, &snapshot, err) < 0)
+    return -1;
+  int r = image_reader_open(location, spec->image, export_snapshot_name(snapshot), &reader, err);
+  if (r == 0)
+    r = export_reader(reader, how, url, err);
+  image_reader_close(TAKE(reader));
+  if (export_snapshot_remove(snapshot, r < 0 ? NULL : err) < 0)
+    return -1;
+  return r;
+}
+
+static int
+run(const struct arguments *arguments, struct error **err)
+{
+  struct image_spec spec;
+  if (image_spec_parse(arguments->items[0], &spec, err) < 0)
+    return -1;
+  int r = export_spec(&spec, arguments->items[1], err);
+  if (r < 0)
+    (void)error_wrap(err, "export '%.128s'", arguments->items[0]);
+  image_spec_clear(&spec);
+  return r;
+}
+
+const struct command command_export = {
+    .name = "export",
+    .usage = "POOL/IMAGE[@SNAPSHOT] DESTINATION",
+    .summary = "Write an image out as qcow2 or raw",
+    .text =
+        "DESTINATION is a path, file:///PATH, - (standard output), http(s)://… (PUT), "
+        "s3://BUCKET/KEY\n"
+        "or docker://REGISTRY/REPOSITORY:TAG. Only what is allocated is read. Without @SNAPSHOT a\n"
+        "snapshot is taken for it, so the image may be in use.\n",
+    .sets = sets,
+    .arguments_min = 2,
+    .arguments_max = 2,
+    .run = run,
+};

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* "POOL[/NAMESPACE]/IMAGE[@SNAPSHOT]", as the rbd command writes it. */
+#ifndef CLI_IMAGE_SPEC_H
+#define CLI_IMAGE_SPEC_H
+
+#include "lib/base/error.h"
+
+struct image_spec {
+  char *pool;
+  char *name_space; /* "" for none */
+  char *image;
+  char *snapshot; /* NULL for none */
+};
+
+int image_spec_parse(const char *text, struct image_spec *ret_spec, struct error **err);
+void image_spec_clear(struct image_spec *spec);
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* imprint: the command. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "lib/base/log.h"
+#include "lib/base/memory.h"
+
+static const struct command *const commands[] = {
+    &command_export,
+};
+
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+/* What kind of failure it was; see exit_text. */
+static int
+exit_code(enum error_code code)
+{
+  switch (code) {
+  case ERROR_INVALID_ARGUMENT:
+    return 2;
+  case ERROR_NOT_FOUND:
+    return 3;
+  case ERROR_ALREADY_EXISTS:
+    return 4;
+  case ERROR_PERMISSION_DENIED:
+  case ERROR_UNAUTHENTICATED:
+    return 5;
+  case ERROR_UNAVAILABLE:
+  case ERROR_DEADLINE_EXCEEDED:
+  case ERROR_ABORTED:
+    return 6;
+  case ERROR_DATA_LOSS:
+    return 7;
+  case ERROR_OUT_OF_RANGE:
+  case ERROR_RESOURCE_EXHAUSTED:
+    return 8;
+  case ERROR_FAILED_PRECONDITION:
+    return 9;
+  case ERROR_CANCELLED:
+    return 10;
+  default:
+    return 1;
+  }
+}
+
+static const char exit_text[] =
+    "Exit status: 0 done; 1 failed; 2 wrong use or an image that is refused; 3 not found; 4 "
+    "exists\n"
+    "already; 5 not allowed; 6 not reachable, trying again may help; 7 damaged: checksum, "
+    "truncated,\n"
+    "changed meanwhile; 8 too large or no space; 9 in use, or not in the state it must be in; 10\n"
+    "stopped, call again to go on.\n";
+
+static void
+print_overview(FILE *out)
+{
+  (void)fputs("Usage: imprint COMMAND [ARGUMENT]...\n\n", out);
+  for (size_t i = 0; i < COMMANDS; i++)
+    (void)fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+  (void)fputs("\nimprint COMMAND --help tells more.\n", out);
+}
+
+static void
+print_help(const struct command *command)
+{
+  (void)printf("Usage: imprint %s [FLAG]... %s\n\n%s.\n\n%s\n", command->name, command->usage,
+               command->summary, command->text);
+  flags_print_help(stdout, command->sets);
+  (void)printf("\n%s", exit_text);
+}
+
+static const struct command *
+find_command(const char *name)
+{
+  for (size_t i = 0; i < COMMANDS; i++) {
+    if (strcmp(commands[i]->name, name) == 0)
+      return commands[i];
+  }
+  return NULL;
+}
+
+static int
+run_command(const struct command *command, int argc, char **argv, struct error **err)
+{
+  struct arguments arguments;
+  if (flags_parse(command->sets, argc, argv, &arguments, err) < 0)
+    return -1;
+  int r = arguments.count < command->arguments_min || arguments.count > command->arguments_max
+              ? error_set(err, ERROR_INVALID_ARGUMENT, "wants %s: try --help", command->usage)
+              : command->run(&arguments, err);
+  free(arguments.items);
+  flags_clear(command->sets);
+  return r;
+}
+
+int
+main(int argc, char **argv)
+{
+  (void)signal(SIGPIPE, SIG_IGN);
+  log_set_level(LOG_LEVEL_WARN);
+  if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+    print_overview(argc < 2 ? stderr : stdout);
+    return argc < 2 ? 2 : 0;
+  }
+  if (strcmp(argv[1], "--version") == 0) {
+    (void)printf("imprint %s\n", IMPRINT_VERSION);
+    return 0;
+  }
+  const struct command *command = find_command(argv[1]);
+  if (!command) {
+    (void)fprintf(stderr, "imprint: there is no command '%.64s': try --help\n", argv[1]);
+    return 2;
+  }
+  for (int i = 2; i < argc; i++) {
+    if (strcmp(argv[i], "--help") == 0) {
+      print_help(command);
+      return 0;
+    }
+  }
+  CLEANUP(error_freep) struct error *err = NULL;
+  if (run_command(command, argc - 2, argv + 2, &err) == 0)
+    return 0;
+  (void)fprintf(stderr, "imprint: %s\n", err->message);
+  return exit_code(err->code);
+}
