@@ -94,6 +94,18 @@ parse_request(struct creation *c, struct error **err)
   return r;
 }
 
+/* librbd would answer that a file is missing, and not which. */
+static int
+check_data_pool(struct cluster *cluster, const char *pool, struct error **err)
+{
+  CLEANUP(location_closep) struct location *location = NULL;
+  if (!pool || location_open(cluster, pool, "", &location, err) == 0)
+    return 0;
+  if (err && (*err)->code == ERROR_NOT_FOUND)
+    (*err)->code = ERROR_INVALID_ARGUMENT;
+  return error_wrap(err, "parameter 'dataPool'");
+}
+
 static int
 open_location(struct creation *c, struct error **err)
 {
@@ -103,6 +115,8 @@ open_location(struct creation *c, struct error **err)
       (*err)->code = ERROR_INVALID_ARGUMENT;
     return error_wrap(err, "parameter 'clusterID'");
   }
+  if (check_data_pool(cluster, c->parameters.data_pool, err) < 0)
+    return -1;
   return places_open(c->controller->places, cluster, c->parameters.pool, c->parameters.name_space,
                      &c->location, err);
 }
@@ -260,7 +274,11 @@ make(struct creation *c, Csi__V1__CreateVolumeResponse *response, struct error *
   uint64_t source_bytes = content_source_size(&c->source);
   uint64_t size_bytes;
   CLEANUP(freep) char *id = NULL;
-  if (capacity_choose(c->request->capacity_range, source_bytes, &size_bytes, err) < 0)
+  uint64_t order = layout.order || c->source.kind == CONTENT_BLANK
+                       ? layout.order
+                       : content_source_header(&c->source)->order;
+  if (capacity_choose(c->request->capacity_range, source_bytes, &size_bytes, err) < 0 ||
+      capacity_check_objects(size_bytes, order, layout.features, err) < 0)
     return -1;
   if (c->source.kind == CONTENT_BLANK) {
     if (image_create(c->location, c->image_name, size_bytes, &layout, err) < 0 ||

@@ -44,6 +44,8 @@ expand(struct controller *controller, const Csi__V1__ControllerExpandVolumeReque
   if (volume_find(controller, "volume_id", request->volume_id, &volume, err) < 0)
     return -1;
   int r = choose_size(request->capacity_range, volume.header.size_bytes, &size_bytes, err);
+  if (r == 0)
+    r = capacity_check_objects(size_bytes, volume.header.order, volume.header.features, err);
   if (r == 0 && size_bytes > volume.header.size_bytes)
     r = grow(&volume, size_bytes, err);
   volume_clear(&volume);

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "csi/volume/capacity.h"
 
+#include "csi/volume/image_features.h"
 #include "lib/base/text.h"
+
+/* RBD's own: cls::rbd::MAX_OBJECT_MAP_OBJECT_COUNT, and objects of 4 MiB. */
+#define OBJECT_MAP_MAX 256000000
+#define ORDER_DEFAULT 22
 
 static int
 check_range(const Csi__V1__CapacityRange *range, struct error **err)
@@ -57,6 +62,19 @@ capacity_choose(const Csi__V1__CapacityRange *range, uint64_t source_bytes, uint
                      (unsigned long long)required, (unsigned long long)limit);
   *ret_bytes = bytes;
   return 0;
+}
+
+int
+capacity_check_objects(uint64_t bytes, uint64_t order, uint64_t features, struct error **err)
+{
+  char a[TEXT_BYTES_MAX], b[TEXT_BYTES_MAX];
+  uint64_t object_bytes = 1ULL << (order ? order : ORDER_DEFAULT);
+  if (!(features & IMAGE_FEATURE_OBJECT_MAP) || bytes / object_bytes <= OBJECT_MAP_MAX)
+    return 0;
+  return error_set(err, ERROR_OUT_OF_RANGE,
+                   "%s in objects of %s are more than the %d that an object map can hold: use a "
+                   "larger parameter 'objectSize', or 'imageFeatures' without object-map",
+                   text_of_bytes(bytes, a), text_of_bytes(object_bytes, b), OBJECT_MAP_MAX);
 }
 
 int

@@ -19,6 +19,9 @@
  * volume fits, OUT_OF_RANGE for one that this volume does not fit. */
 int capacity_choose(const Csi__V1__CapacityRange *range, uint64_t source_bytes, uint64_t *ret_bytes,
                     struct error **err);
+/* OUT_OF_RANGE when an image of this size has more objects than its object map can hold. An object
+ * has 1 << order bytes; 0 is RBD's default. */
+int capacity_check_objects(uint64_t bytes, uint64_t order, uint64_t features, struct error **err);
 /* Whether a volume of this size is what the range asks for; ALREADY_EXISTS saying how not. */
 int capacity_check_existing(const Csi__V1__CapacityRange *range, uint64_t bytes,
                             struct error **err);
