@@ -90,7 +90,13 @@ image_clone(struct location *parent, const char *parent_name, const char *snap_n
             struct error **err)
 {
   rbd_image_options_t options;
-  make_options(layout, &options);
+  struct image_layout own = *layout;
+  if (own.order && !own.stripe_unit) {
+    /* The parent's stripes were cut for the parent's objects. */
+    own.stripe_unit = 1ULL << own.order;
+    own.stripe_count = 1;
+  }
+  make_options(&own, &options);
   int r =
       CEPH_CALL(rbd_clone3(parent->ioctx, parent_name, snap_name, location->ioctx, name, options));
   rbd_image_options_destroy(options);
