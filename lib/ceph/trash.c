@@ -15,10 +15,25 @@
 /* The states of an entry, as the object class numbers them. */
 enum { STATE_NORMAL = 0, STATE_MOVING = 1 };
 
+/* The purger, which takes an entry that is being moved for the remains of a killed process, may
+ * finish the move and begin the removal while we are still at it. librbd then says that the entry
+ * is gone or stale; what was asked for is done as soon as the name leads nowhere. */
+static int
+move(struct location *location, const char *name)
+{
+  CLEANUP(error_freep) struct error *failure = NULL;
+  CLEANUP(freep) char *id = NULL;
+  int r = CEPH_CALL(rbd_trash_move(location->ioctx, name, 0));
+  if (r == -ESTALE && directory_id_of(location, name, &id, &failure) < 0 &&
+      failure->code == ERROR_NOT_FOUND)
+    return -ENOENT;
+  return r;
+}
+
 int
 trash_move(struct location *location, const char *name, struct error **err)
 {
-  int r = CEPH_CALL(rbd_trash_move(location->ioctx, name, 0));
+  int r = move(location, name);
   if (r < 0 && r != -ENOENT)
     return location_error_set(location, err, r, "move image '%s/%s' to the trash", location->label,
                               name);
@@ -74,7 +89,7 @@ finish_move(struct location *location, const struct trash_entry *entry)
 {
   CLEANUP(freep) char *id = NULL;
   if (directory_id_of(location, entry->name, &id, NULL) == 0 && strcmp(id, entry->id) == 0)
-    return CEPH_CALL(rbd_trash_move(location->ioctx, entry->name, 0));
+    return move(location, entry->name);
   struct wire_writer w = {0};
   wire_put_string(&w, entry->id);
   wire_put_u8(&w, STATE_NORMAL);
