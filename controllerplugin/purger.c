@@ -92,6 +92,15 @@ remove_entry(struct location *location, const struct trash_entry *entry, struct 
   return error_set(err, failure->code, "%s", failure->message);
 }
 
+/* What the removed images were clones of may go now, and may lie elsewhere in the cluster. Called
+ * with the mutex held. */
+static void
+make_all_due(struct purger *purger, const struct cluster *cluster)
+{
+  for (struct plot *plot = purger->plots; plot; plot = plot->next)
+    plot->is_due = plot->is_due || plot->location->cluster == cluster;
+}
+
 static void
 run_removal(struct job *job)
 {
@@ -112,8 +121,9 @@ run_removal(struct job *job)
   if (r == 0)
     plot->has_removed = true;
   if (plot->running == 0) {
-    plot->is_due = plot->is_due || plot->has_removed;
     plot->again_ms = clock_now_ms() + RETRY_MS;
+    if (plot->has_removed)
+      make_all_due(purger, plot->location->cluster);
   }
   (void)pthread_cond_broadcast(&purger->change);
   (void)pthread_mutex_unlock(&purger->mutex);
