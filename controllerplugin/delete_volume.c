@@ -64,7 +64,10 @@ delete_image(struct controller *controller, struct location *location, const cha
     return -1;
   if (has_snapshots) {
     CLEANUP(freep) char *deleted = image_name_of_deleted(image_id);
-    return image_rename(location, name, deleted, err);
+    if (image_rename(location, name, deleted, err) < 0)
+      return -1;
+    /* Its last snapshot may have gone since we looked; whoever deleted that one saw the old name. */
+    return purger_bury_if_free(controller->purger, location, image_id, err);
   }
   if (trash_move(location, name, err) < 0)
     return -1;
