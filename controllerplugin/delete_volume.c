@@ -66,10 +66,11 @@ delete_image(struct controller *controller, struct location *location, const cha
     CLEANUP(freep) char *deleted = image_name_of_deleted(image_id);
     if (image_rename(location, name, deleted, err) < 0)
       return -1;
-    /* Its last snapshot may have gone since we looked; whoever deleted that one saw the old name. */
+    /* Its last snapshot may have gone since we looked; whoever deleted that one saw the old name.
+     */
     return purger_bury_if_free(controller->purger, location, image_id, err);
   }
-  if (trash_move(location, name, err) < 0)
+  if (trash_move(location, name, image_id, err) < 0)
     return -1;
   purger_kick(controller->purger, location);
   return 0;

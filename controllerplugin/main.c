@@ -83,6 +83,7 @@ stop(struct controller *controller, struct rpc_server *server, int64_t grace_ms)
 {
   int64_t deadline_ms = clock_now_ms() + grace_ms;
   atomic_store(&controller->is_stopping, true);
+  purger_halt(controller->purger);
   bool is_at_rest = rpc_server_stop(server, grace_ms);
   is_at_rest = purger_stop(controller->purger, deadline_ms) && is_at_rest;
   return flattener_stop(controller->flattener, deadline_ms) && is_at_rest;
@@ -103,12 +104,13 @@ run(const struct options *options, struct error **err)
   controller.places = places_new();
   controller.passing_snapshots = passing_snapshots_new();
   controller.flattener = flattener_new(&controller);
+  controller.purger = purger_new(&controller);
 
   struct rpc_service services[2];
   struct rpc_server *server;
   if (start_server(options, &controller, services, &server, err) < 0)
     return -1;
-  controller.purger = purger_start(&controller);
+  purger_start(controller.purger, server);
   log_info("serving %s on %s", options->driver_name, options->endpoint);
   wait_for_signal(&signals, server);
 

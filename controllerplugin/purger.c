@@ -7,6 +7,7 @@
 
 #include "controllerplugin/passing_snapshot.h"
 #include "controllerplugin/volume.h"
+#include "csi/rpc/server.h"
 #include "csi/volume/image_name.h"
 #include "lib/base/clock.h"
 #include "lib/base/lock.h"
@@ -22,6 +23,12 @@
 /* Removals at once over all pools: enough to free an image every few milliseconds, too few to be
  * felt by those who work. */
 #define THREADS 6
+/* While there are calls, they come first: so many removals go on beside them. */
+#define THREADS_BESIDE_CALLS 2
+/* Calls that follow each other leave gaps; only after this long without one there are none. */
+#define QUIET_MS 200
+/* How long a removal that waits for calls to end sleeps before it looks again. */
+#define LOOK_AGAIN_MS 20
 /* What could not be removed is tried again after this. */
 #define RETRY_MS 30000
 /* A cluster that could not be looked through is tried again after this. */
@@ -46,6 +53,8 @@ struct purger {
   pthread_mutex_t mutex; /* guards all below, and the plots */
   pthread_cond_t change;
   struct plot *plots;
+  struct rpc_server *server;
+  unsigned removing; /* removals that have begun */
   bool is_stopping;
 };
 
@@ -56,6 +65,18 @@ struct removal {
   struct plot *plot;
   struct trash_entry entry;
 };
+
+/* Called with the mutex held. */
+static void
+wait_for_change(struct purger *purger, int64_t until_ms)
+{
+  if (until_ms == CLOCK_NEVER_MS) {
+    (void)pthread_cond_wait(&purger->change, &purger->mutex);
+    return;
+  }
+  struct timespec until = clock_timespec_of_ms(until_ms);
+  (void)pthread_cond_timedwait(&purger->change, &purger->mutex, &until);
+}
 
 /* ---- removing -------------------------------------------------------------------------------- */
 
@@ -101,6 +122,17 @@ make_all_due(struct purger *purger, const struct cluster *cluster)
     plot->is_due = plot->is_due || plot->location->cluster == cluster;
 }
 
+/* Waits until this removal may begin beside the others and the calls. */
+static void
+begin_removal(struct purger *purger)
+{
+  MUTEX_GUARD(&purger->mutex);
+  while (!purger->is_stopping && purger->removing >= THREADS_BESIDE_CALLS &&
+         rpc_server_idle_ms(purger->server) < QUIET_MS)
+    wait_for_change(purger, clock_now_ms() + LOOK_AGAIN_MS);
+  purger->removing++;
+}
+
 static void
 run_removal(struct job *job)
 {
@@ -108,6 +140,7 @@ run_removal(struct job *job)
   struct purger *purger = removal->purger;
   struct plot *plot = removal->plot;
   CLEANUP(error_freep) struct error *err = NULL;
+  begin_removal(purger);
   struct location *location = reopen(plot->location);
   int r = location && !atomic_load(&purger->controller->is_stopping)
               ? remove_entry(location, &removal->entry, &err)
@@ -117,6 +150,7 @@ run_removal(struct job *job)
     log_warn("freeing a deleted image failed, it is tried again: %s", err->message);
 
   (void)pthread_mutex_lock(&purger->mutex);
+  purger->removing--;
   plot->running--;
   if (r == 0)
     plot->has_removed = true;
@@ -191,17 +225,6 @@ next_plot(struct purger *purger, int64_t *ret_until_ms)
 }
 
 static void
-wait_for_change(struct purger *purger, int64_t until_ms)
-{
-  if (until_ms == CLOCK_NEVER_MS) {
-    (void)pthread_cond_wait(&purger->change, &purger->mutex);
-    return;
-  }
-  struct timespec until = clock_timespec_of_ms(until_ms);
-  (void)pthread_cond_timedwait(&purger->change, &purger->mutex, &until);
-}
-
-static void
 add_plot(struct purger *purger, struct location *location)
 {
   (void)pthread_mutex_lock(&purger->mutex);
@@ -245,7 +268,7 @@ purger_bury_if_free(struct purger *purger, struct location *location, const char
   if (is_needed)
     return 0;
   CLEANUP(freep) char *name = image_name_of_deleted(image_id);
-  if (trash_move(location, name, err) < 0)
+  if (trash_move(location, name, image_id, err) < 0)
     return -1;
   purger_kick(purger, location);
   return 0;
@@ -413,7 +436,7 @@ purge(struct job *job)
 }
 
 struct purger *
-purger_start(struct controller *controller)
+purger_new(struct controller *controller)
 {
   struct purger *purger = xcalloc(1, sizeof(*purger));
   purger->controller = controller;
@@ -422,18 +445,30 @@ purger_start(struct controller *controller)
   purger->pool = worker_pool_new("purge", THREADS + 2, SIZE_MAX);
   purger->sweep_job.run = sweep_clusters;
   purger->purge_job.run = purge;
+  return purger;
+}
+
+void
+purger_start(struct purger *purger, struct rpc_server *server)
+{
+  (void)pthread_mutex_lock(&purger->mutex);
+  purger->server = server;
+  (void)pthread_mutex_unlock(&purger->mutex);
   (void)worker_pool_submit(purger->pool, &purger->sweep_job);
   (void)worker_pool_submit(purger->pool, &purger->purge_job);
-  return purger;
+}
+
+void
+purger_halt(struct purger *purger)
+{
+  MUTEX_GUARD(&purger->mutex);
+  purger->is_stopping = true;
+  (void)pthread_cond_broadcast(&purger->change);
 }
 
 bool
 purger_stop(struct purger *purger, int64_t deadline_ms)
 {
-  (void)pthread_mutex_lock(&purger->mutex);
-  purger->is_stopping = true;
-  (void)pthread_cond_broadcast(&purger->change);
-  (void)pthread_mutex_unlock(&purger->mutex);
   return worker_pool_stop(purger->pool, deadline_ms);
 }
 

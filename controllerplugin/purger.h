@@ -10,10 +10,15 @@
 #include "lib/ceph/location.h"
 
 struct purger;
+struct rpc_server;
 
-/* Starts looking through all clusters of the configuration. */
-struct purger *purger_start(struct controller *controller);
-/* Takes nothing up any more. False when something is still under way at the deadline. */
+struct purger *purger_new(struct controller *controller);
+/* Looks through all clusters of the configuration, and frees from now on. The calls of the server
+ * come first: it must outlive purger_halt(). */
+void purger_start(struct purger *purger, struct rpc_server *server);
+/* Takes nothing up any more. */
+void purger_halt(struct purger *purger);
+/* After purger_halt(): waits for what is under way. False when it is still so at the deadline. */
 bool purger_stop(struct purger *purger, int64_t deadline_ms);
 void purger_free(struct purger *purger);
 

@@ -40,6 +40,7 @@ struct rpc_server {
   pthread_cond_t change;
   struct rpc_call *calls; /* announced and not freed */
   size_t call_count;
+  int64_t last_call_ms;   /* when the last one was over */
   int64_t next_answer_ms; /* no call needs an answer in its handler's place before this */
   bool is_stopping;
   bool is_shut_down;
@@ -72,6 +73,7 @@ unlink_call(struct rpc_call *call)
   if (call->next)
     call->next->previous = call->previous;
   server->call_count--;
+  server->last_call_ms = clock_now_ms();
   (void)pthread_cond_broadcast(&server->change);
 }
 
@@ -395,6 +397,13 @@ rpc_server_busy(struct rpc_server *server)
 {
   MUTEX_GUARD(&server->mutex);
   return server->call_count;
+}
+
+int64_t
+rpc_server_idle_ms(struct rpc_server *server)
+{
+  MUTEX_GUARD(&server->mutex);
+  return server->call_count > 0 ? 0 : clock_now_ms() - server->last_call_ms;
 }
 
 uint64_t

@@ -35,6 +35,8 @@ bool rpc_server_stop(struct rpc_server *server, int64_t grace_ms);
 
 /* Calls taken in and not yet left by their handler. */
 size_t rpc_server_busy(struct rpc_server *server);
+/* For how long there has been no call: 0 while one is under way. */
+int64_t rpc_server_idle_ms(struct rpc_server *server);
 /* Calls taken in since it started. */
 uint64_t rpc_server_served(struct rpc_server *server);
 

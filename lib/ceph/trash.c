@@ -9,32 +9,113 @@
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
 #include "lib/ceph/ceph_call.h"
-#include "lib/ceph/directory.h"
 #include "lib/ceph/wire.h"
 
-/* The states of an entry, as the object class numbers them. */
+#define TRASH_OBJECT "rbd_trash"
+
+/* As the object class numbers them. */
+enum { SOURCE_USER = 0 };
 enum { STATE_NORMAL = 0, STATE_MOVING = 1 };
 
-/* The purger, which takes an entry that is being moved for the remains of a killed process, may
- * finish the move and begin the removal while we are still at it. librbd then says that the entry
- * is gone or stale; what was asked for is done as soon as the name leads nowhere. */
+/* A method of the object class that answers nothing. */
 static int
-move(struct location *location, const char *name)
+call_class(struct location *location, const char *object, const char *method,
+           const struct wire_writer *input)
 {
-  CLEANUP(error_freep) struct error *failure = NULL;
-  CLEANUP(freep) char *id = NULL;
-  int r = CEPH_CALL(rbd_trash_move(location->ioctx, name, 0));
-  if (r == -ESTALE && directory_id_of(location, name, &id, &failure) < 0 &&
-      failure->code == ERROR_NOT_FOUND)
-    return -ENOENT;
+  char answer[1];
+  int r = CEPH_CALL(rados_exec(location->ioctx, object, "rbd", method, input->data, input->len,
+                               answer, sizeof(answer)));
+  return r < 0 ? r : 0;
+}
+
+static void
+put_time(struct wire_writer *w, const struct timespec *time)
+{
+  wire_put_u32(w, (uint32_t)time->tv_sec);
+  wire_put_u32(w, (uint32_t)time->tv_nsec);
+}
+
+/* Enters the image in the trash, marked as being moved. */
+static int
+add_entry(struct location *location, const char *name, const char *id)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  struct wire_writer spec = {0}, w = {0};
+  wire_put_u8(&spec, SOURCE_USER);
+  wire_put_string(&spec, name);
+  put_time(&spec, &now); /* deleted at */
+  put_time(&spec, &now); /* may be removed from */
+  wire_put_u8(&spec, STATE_MOVING);
+  wire_put_string(&w, id);
+  wire_put_struct(&w, 2, 1, &spec);
+  int r = call_class(location, TRASH_OBJECT, "trash_add", &w);
+  wire_writer_clear(&spec);
+  wire_writer_clear(&w);
+  return r == -EEXIST ? 0 : r;
+}
+
+/* The object that leads from the name to the id, unless it leads to another one by now. */
+static int
+remove_name_object(struct location *location, const char *name, const char *id)
+{
+  CLEANUP(freep) char *object = xasprintf("rbd_id.%s", name);
+  struct wire_writer content = {0};
+  wire_put_string(&content, id);
+  rados_write_op_t op = rados_create_write_op();
+  int compared = 0;
+  rados_write_op_cmpext(op, content.data, content.len, 0, &compared);
+  rados_write_op_remove(op);
+  int r = CEPH_CALL(rados_write_op_operate(op, location->ioctx, object, NULL, 0));
+  rados_release_write_op(op);
+  wire_writer_clear(&content);
+  /* Another content is answered by -MAX_ERRNO minus where it differs. */
+  return r == -ENOENT || r <= -4095 ? 0 : r;
+}
+
+static int
+remove_from_directory(struct location *location, const char *name, const char *id)
+{
+  struct wire_writer w = {0};
+  wire_put_string(&w, name);
+  wire_put_string(&w, id);
+  int r = call_class(location, "rbd_directory", "dir_remove_image", &w);
+  wire_writer_clear(&w);
+  return r == -ENOENT || r == -ESTALE ? 0 : r;
+}
+
+/* Marks it as moved: from here on it may be removed. */
+static int
+finish_entry(struct location *location, const char *id)
+{
+  struct wire_writer w = {0};
+  wire_put_string(&w, id);
+  wire_put_u8(&w, STATE_NORMAL);
+  wire_put_u8(&w, STATE_MOVING);
+  int r = call_class(location, TRASH_OBJECT, "trash_state_set", &w);
+  wire_writer_clear(&w);
+  /* Somebody else has marked it, or removed it already. */
+  return r == -ENOENT || r == -ESTALE ? 0 : r;
+}
+
+static int
+move(struct location *location, const char *name, const char *id)
+{
+  int r = add_entry(location, name, id);
+  if (r == 0)
+    r = remove_name_object(location, name, id);
+  if (r == 0)
+    r = remove_from_directory(location, name, id);
+  if (r == 0)
+    r = finish_entry(location, id);
   return r;
 }
 
 int
-trash_move(struct location *location, const char *name, struct error **err)
+trash_move(struct location *location, const char *name, const char *id, struct error **err)
 {
-  int r = move(location, name);
-  if (r < 0 && r != -ENOENT)
+  int r = move(location, name, id);
+  if (r < 0)
     return location_error_set(location, err, r, "move image '%s/%s' to the trash", location->label,
                               name);
   return 0;
@@ -81,32 +162,12 @@ trash_clear(struct trash *trash)
   *trash = (struct trash){0};
 }
 
-/* Whoever moved this entry was killed before he marked it as moved. librbd's own way to go on is to
- * move the *name* again, which could hit a younger image of the same name; so the move is finished
- * here by the id: by name only while that name still leads to this id, else by setting the mark. */
-static int
-finish_move(struct location *location, const struct trash_entry *entry)
-{
-  CLEANUP(freep) char *id = NULL;
-  if (directory_id_of(location, entry->name, &id, NULL) == 0 && strcmp(id, entry->id) == 0)
-    return move(location, entry->name);
-  struct wire_writer w = {0};
-  wire_put_string(&w, entry->id);
-  wire_put_u8(&w, STATE_NORMAL);
-  wire_put_u8(&w, STATE_MOVING);
-  char answer[1];
-  int r = CEPH_CALL(rados_exec(location->ioctx, "rbd_trash", "rbd", "trash_state_set", w.data,
-                               w.len, answer, sizeof(answer)));
-  wire_writer_clear(&w);
-  return r < 0 ? r : 0;
-}
-
 int
 trash_remove(struct location *location, const struct trash_entry *entry, struct error **err)
 {
   int r = CEPH_CALL(rbd_trash_remove(location->ioctx, entry->id, false));
-  if (r == -EUCLEAN) {
-    r = finish_move(location, entry);
+  if (r == -EUCLEAN) { /* whoever moved it was killed before he was done */
+    r = move(location, entry->name, entry->id);
     if (r == 0)
       r = CEPH_CALL(rbd_trash_remove(location->ioctx, entry->id, false));
   }

@@ -6,8 +6,11 @@
 
 #include "lib/ceph/location.h"
 
-/* Fine when the image is in the trash already. */
-int trash_move(struct location *location, const char *name, struct error **err);
+/* Moves the image with this name and id; by the id, so that a younger image of the same name is
+ * never hit. May be repeated, and done by two at once. Nobody else may have the image open
+ * (image_clients_list): librbd's own move asks the image's lock from whoever has it, which costs
+ * more than all the rest. */
+int trash_move(struct location *location, const char *name, const char *id, struct error **err);
 
 struct trash_entry {
   char *id;

@@ -50,6 +50,16 @@ wire_put_string(struct wire_writer *w, const char *s)
 }
 
 void
+wire_put_struct(struct wire_writer *w, uint8_t version, uint8_t compat,
+                const struct wire_writer *body)
+{
+  wire_put_u8(w, version);
+  wire_put_u8(w, compat);
+  wire_put_u32(w, (uint32_t)body->len);
+  put(w, body->data, body->len);
+}
+
+void
 wire_writer_clear(struct wire_writer *w)
 {
   free(w->data);

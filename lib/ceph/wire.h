@@ -19,6 +19,10 @@ void wire_put_u8(struct wire_writer *w, uint8_t value);
 void wire_put_u32(struct wire_writer *w, uint32_t value);
 void wire_put_u64(struct wire_writer *w, uint64_t value);
 void wire_put_string(struct wire_writer *w, const char *s);
+/* A versioned structure: the version it is written with, the oldest that can read it, its fields.
+ */
+void wire_put_struct(struct wire_writer *w, uint8_t version, uint8_t compat,
+                     const struct wire_writer *body);
 void wire_writer_clear(struct wire_writer *w);
 
 struct wire_reader {
