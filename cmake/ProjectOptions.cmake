@@ -21,3 +21,7 @@ if(IMPRINT_SANITIZE)
     -fsanitize=${IMPRINT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(project_options INTERFACE -fsanitize=${IMPRINT_SANITIZE})
 endif()
+
+if(IMPRINT_FUZZ) # so that the fuzzers see which of our code an input reached
+  target_compile_options(project_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
