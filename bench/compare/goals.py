@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The goals, and how the figures of a run stand against them.
+
+A figure is the median of its repetitions. Ratios compare time: of one operation where the figure is a p50, per
+operation where it is a rate. A goal that needs a subject which did not run is not judged."""
+
+import dataclasses
+import statistics
+
+OURS, FLOOR, PEER = "ours", "floor", "ceph-csi"
+
+
+@dataclasses.dataclass
+class Row:
+    """One line of the outcome; figures that were not taken are None."""
+    case: str
+    unit: str
+    ours: float
+    floor: float = None
+    peer: float = None
+    ours_to_floor: float = None
+    peer_to_ours: float = None
+    goal: str = ""
+    verdict: str = "-"  # "met", "missed", or no goal could be judged
+
+    def judge(self, *checks):
+        """Each check is (text, figure, holds): None as the figure leaves it unjudged."""
+        self.goal = ", ".join(text for text, _, _ in checks)
+        outcomes = [holds(figure) for _, figure, holds in checks if figure is not None]
+        if outcomes:
+            self.verdict = "met" if all(outcomes) else "missed"
+        return self
+
+
+@dataclasses.dataclass(frozen=True)
+class Goal:
+    """What a case should reach. `peer_case` is the peer's case to compare with when it is another one."""
+    label: str
+    case: str
+    in_flight: int
+    floor_at_most: float = None
+    peer_at_least: float = None
+    peer_case: str = None
+
+
+GOALS = (
+    Goal("create", "create", 1, floor_at_most=1.4, peer_at_least=1.5),
+    Goal("create beside 16 snapshots", "create-beside", 1, floor_at_most=1.4),
+    Goal("create, the same again", "create-again", 1),
+    Goal("expand", "expand", 1),
+    Goal("snapshot", "snapshot", 1, peer_at_least=1.8),
+    Goal("restore, own snapshot", "restore", 1, peer_at_least=5),
+    Goal("restore, one snapshot for all", "restore-same", 1),
+    Goal("volume from an image (peer: clone)", "restore-same", 1, peer_at_least=20, peer_case="clone"),
+    Goal("clone of a live volume", "clone", 1, peer_at_least=1.8),
+    Goal("delete", "delete", 1),
+    Goal("delete of a copy", "delete-children", 1),
+    Goal("delete of a snapshot", "delete-snapshots", 1),
+    Goal("create", "create", 16, floor_at_most=1.3),
+    Goal("create, the same again", "create-again", 16),
+    Goal("expand", "expand", 16, floor_at_most=1.3),
+    Goal("snapshot", "snapshot", 16),
+    Goal("restore, own snapshot", "restore", 16, floor_at_most=1.3),
+    Goal("restore, one snapshot for all", "restore-same", 16, floor_at_most=1.3, peer_at_least=20),
+    Goal("clone of a live volume", "clone", 16),
+    Goal("delete", "delete", 16, floor_at_most=1.3),
+    Goal("delete of a copy", "delete-children", 16, floor_at_most=1.3, peer_at_least=8),
+    Goal("delete of a snapshot", "delete-snapshots", 16),
+)
+FREED_AT_LEAST = 10  # images a second
+IDLE_AT_MOST = 1.3  # times a bare client
+AFTER_AT_MOST = 1.6
+GROWTH_AT_MOST = 1.05  # from the first round to the last
+
+
+def ratio(above, below):
+    return above / below if above is not None and below else None
+
+
+def median(samples, key):
+    values = [sample[key] for sample in samples if sample.get("succeeded", 1)]
+    return statistics.median(values) if values else None
+
+
+def at_most(limit):
+    return lambda figure: figure <= limit
+
+
+def at_least(limit):
+    return lambda figure: figure >= limit
+
+
+def timed_row(rounds, goal):
+    key, unit = ("p50_ms", "ms") if goal.in_flight == 1 else ("per_second", "/s")
+
+    def figure(subject, case):
+        return median(rounds.samples.get(subject, {}).get((case, goal.in_flight), []), key)
+
+    ours, floor = figure(OURS, goal.case), figure(FLOOR, goal.case)
+    peer = figure(PEER, goal.peer_case or goal.case)
+    row = Row(f"{goal.label}, {goal.in_flight} in flight", unit, ours, floor, peer)
+    row.ours_to_floor, row.peer_to_ours = ratio(ours, floor), ratio(peer, ours)
+    if goal.in_flight > 1:  # rates: the time is their inverse
+        row.ours_to_floor, row.peer_to_ours = ratio(floor, ours), ratio(ours, peer)
+    checks = []
+    if goal.floor_at_most:
+        checks.append((f"≤ {goal.floor_at_most} floor", row.ours_to_floor, at_most(goal.floor_at_most)))
+    if goal.peer_at_least:
+        checks.append((f"≥ {goal.peer_at_least} {PEER}", row.peer_to_ours, at_least(goal.peer_at_least)))
+    return row.judge(*checks) if checks else row
+
+
+def freed_row(rounds):
+    ours, floor, peer = (median(rounds.freed.get(name, []), "per_second") for name in (OURS, FLOOR, PEER))
+    row = Row("images with data freed", "/s", ours, floor, peer, ratio(floor, ours), ratio(ours, peer))
+    is_gone = all(sample["bytes_after"] < sample["bytes_before"] / 4 for sample in rounds.freed[OURS])
+    return row.judge((f"≥ {FREED_AT_LEAST} /s", ours, at_least(FREED_AT_LEAST)),
+                     ("space back", is_gone, bool))
+
+
+def count_row(rounds, label, key):
+    """Something that must never happen to ours, summed over all phases."""
+    total = {name: sum(sample[key] for case in cases.values() for sample in case)
+             for name, cases in rounds.samples.items()}
+    row = Row(label, "", total[OURS], total[FLOOR], total.get(PEER))
+    return row.judge(("0", row.ours, at_most(0)))
+
+
+def memory_rows(rounds, bare_mib):
+    ours, peer = rounds.memory[OURS], rounds.memory.get(PEER) or [(None, None)]
+
+    def row(label, index, limit):
+        rss = ours[index][0]
+        return Row(label, "MiB", rss, bare_mib[0], peer[index][0], ratio(rss, bare_mib[0]),
+                   ratio(peer[index][0], rss)).judge((f"≤ {limit} bare client", ratio(rss, bare_mib[0]), at_most(limit)))
+
+    growth = ratio(ours[-1][0], ours[1][0]) if len(ours) > 2 else None
+    peer_growth = ratio(peer[-1][0], peer[1][0]) if len(peer) > 2 else None
+    return [
+        row("memory at rest", 0, IDLE_AT_MOST),
+        row("memory after the run", -1, AFTER_AT_MOST),
+        Row("memory, last round to first", "×", growth, None, peer_growth).judge(
+            (f"≤ {GROWTH_AT_MOST}", growth, at_most(GROWTH_AT_MOST))),
+    ]
+
+
+def judge(rounds, bare_mib):
+    """All rows; bare_mib is the memory of a client at rest."""
+    return [*(timed_row(rounds, goal) for goal in GOALS),
+            freed_row(rounds),
+            count_row(rounds, "ABORTED or UNAVAILABLE, other volumes", "retries"),
+            count_row(rounds, "failed calls", "failed"),
+            *memory_rows(rounds, bare_mib)]
