@@ -209,8 +209,10 @@ commit(struct creation *c, const char *image_id, uint64_t size_bytes, bool was_c
   else if (c->source.kind != CONTENT_BLANK)
     record_list_inherited(&content_source_header(&c->source)->metadata, &inherited);
   int r = header_update_metadata(c->location, image_id, &header.metadata, &inherited, err);
-  if (r == 0)
+  if (r == 0) {
+    places_note_made(c->controller->places, c->location);
     answer(c, image_id, &header, response);
+  }
   string_map_clear(&header.metadata);
   string_map_clear(&inherited);
   return r;

@@ -115,6 +115,24 @@ directory_clear(struct directory *directory)
   *directory = (struct directory){0};
 }
 
+bool
+directory_may_have(struct location *location, const char *prefix)
+{
+  struct wire_writer w = {0};
+  wire_put_string(&w, prefix); /* the first name behind it … */
+  wire_put_u64(&w, 1);         /* … and no more */
+  char answer[ANSWER_MAX];
+  int r = CEPH_CALL(rados_exec(location->ioctx, DIRECTORY_OBJECT, "rbd", "dir_list", w.data, w.len,
+                               answer, sizeof(answer)));
+  wire_writer_clear(&w);
+  if (r < 0)
+    return r != -ENOENT; /* there is no directory before the first image */
+  struct wire_reader reader = {.at = answer, .left = (size_t)r};
+  uint32_t count = wire_get_u32(&reader);
+  CLEANUP(freep) char *name = count > 0 ? wire_get_string(&reader) : NULL;
+  return name && text_starts_with(name, prefix);
+}
+
 static void
 start_find_name(struct location *location, rados_completion_t completion, const void *question,
                 char answer[ASK_ALL_ANSWER_MAX])

@@ -28,6 +28,9 @@ int directory_list(struct location *location, const char *prefix, struct directo
                    struct error **err);
 void directory_clear(struct directory *directory);
 
+/* Whether any image's name begins with prefix; also when that cannot be told. */
+bool directory_may_have(struct location *location, const char *prefix);
+
 /* Where a name is taken: the index of the first of `locations` that has an image of this name, -1
  * when none has. */
 int directory_find_name(const struct locations *locations, const char *name);
