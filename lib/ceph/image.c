@@ -15,6 +15,18 @@
 /* Discarded at once; librbd's lengths are int. */
 #define DISCARD_BYTES (1ULL << 30)
 
+/* Opening an image opens its ancestors. When one of them is just then flattened it lets go of its
+ * own parent, and librbd, with the parent's name in hand, says that something does not exist. The
+ * next attempt sees the shorter chain. */
+#define OPEN_ATTEMPTS 4
+#define CALL_THAT_OPENS(call)                                                                      \
+  ({                                                                                               \
+    int opened_ = -ENOENT;                                                                         \
+    for (int left_ = OPEN_ATTEMPTS; left_ > 0 && opened_ == -ENOENT; left_--)                      \
+      opened_ = CEPH_CALL(call);                                                                   \
+    opened_;                                                                                       \
+  })
+
 enum image_state { IMAGE_OPENING, IMAGE_OPEN, IMAGE_CLOSING };
 
 struct image {
@@ -97,8 +109,8 @@ image_clone(struct location *parent, const char *parent_name, const char *snap_n
     own.stripe_count = 1;
   }
   make_options(&own, &options);
-  int r =
-      CEPH_CALL(rbd_clone3(parent->ioctx, parent_name, snap_name, location->ioctx, name, options));
+  int r = CALL_THAT_OPENS(
+      rbd_clone3(parent->ioctx, parent_name, snap_name, location->ioctx, name, options));
   rbd_image_options_destroy(options);
   if (r < 0)
     return location_error_set(location, err, r, "clone '%s/%s@%s' to '%s/%s'", parent->label,
@@ -199,7 +211,7 @@ image_open(struct location *location, const char *image_id, struct image **ret_i
   images->head = image;
   (void)pthread_mutex_unlock(&images->mutex);
 
-  int r = CEPH_CALL(rbd_open_by_id(own->ioctx, image_id, &image->rbd, NULL));
+  int r = CALL_THAT_OPENS(rbd_open_by_id(own->ioctx, image_id, &image->rbd, NULL));
 
   (void)pthread_mutex_lock(&images->mutex);
   if (r < 0)
@@ -372,7 +384,7 @@ image_clients_list(struct location *location, const char *image_id,
   struct image_clients clients = {0};
   rbd_image_t rbd;
   /* Read-only: such a handle does not watch, so it does not show up in its own answer. */
-  int r = CEPH_CALL(rbd_open_by_id_read_only(location->ioctx, image_id, &rbd, NULL));
+  int r = CALL_THAT_OPENS(rbd_open_by_id_read_only(location->ioctx, image_id, &rbd, NULL));
   if (r == 0) {
     r = list_watchers(rbd, &clients);
     (void)CEPH_CALL(rbd_close(rbd));
