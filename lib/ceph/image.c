@@ -263,6 +263,16 @@ image_grow(struct image *image, uint64_t size_bytes, struct error **err)
 }
 
 int
+image_cut(struct image *image, uint64_t size_bytes, struct error **err)
+{
+  int r = CEPH_CALL(rbd_resize2(image->rbd, size_bytes, true, NULL, NULL));
+  if (r < 0)
+    return location_error_set(image->location, err, r, "cut image id '%s' in '%s' to %llu bytes",
+                              image->id, image->location->label, (unsigned long long)size_bytes);
+  return 0;
+}
+
+int
 image_empty(struct image *image, struct error **err)
 {
   uint64_t size;

@@ -42,6 +42,8 @@ DEFINE_CLEANUP(struct image *, image_close)
 
 /* Never shrinks: smaller than it is means nothing is done. */
 int image_grow(struct image *image, uint64_t size_bytes, struct error **err);
+/* Cuts it off behind size_bytes; what is there is lost. */
+int image_cut(struct image *image, uint64_t size_bytes, struct error **err);
 /* Gives back all that was written to it, so that it reads as zeros. */
 int image_empty(struct image *image, struct error **err);
 /* 0 to 100, called from librbd's thread; a negative return stops the work. */

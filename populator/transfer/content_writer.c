@@ -117,21 +117,29 @@ block_len(uint64_t offset, size_t left)
   return to_end < left ? to_end : left;
 }
 
-/* Writes one piece that begins and ends with something. */
+/* Writes one piece that begins and ends with something; buffer NULL: it must be copied. */
 static int
 write_piece(struct content_writer *writer, struct pool_buffer *buffer, const char *data, size_t len,
             uint64_t offset, struct error **err)
 {
-  if (len >= DIRECT_BYTES)
+  if (buffer && len >= DIRECT_BYTES)
     return submit(writer, buffer, data, len, offset, err);
-  memcpy(content_writer_place(writer, offset, len), data, len);
-  writer->len += len;
+  while (len > 0) { /* at most one buffer at a time, and never across two objects */
+    size_t room = CONTENT_WRITER_BUFFER_BYTES - (size_t)(offset % CONTENT_WRITER_BUFFER_BYTES);
+    size_t n = len < room ? len : room;
+    memcpy(content_writer_place(writer, offset, n), data, n);
+    writer->len += n;
+    data += n;
+    offset += n;
+    len -= n;
+  }
   return image_writer_check(writer->image, err);
 }
 
-int
-content_writer_plain(struct content_writer *writer, struct pool_buffer *buffer, const char *data,
-                     size_t len, uint64_t offset, struct error **err)
+/* Finds the pieces that are not zeros and writes them. */
+static int
+write_pieces(struct content_writer *writer, struct pool_buffer *buffer, const char *data,
+             size_t len, uint64_t offset, struct error **err)
 {
   size_t at = 0;
   while (at < len) {
@@ -152,4 +160,18 @@ content_writer_plain(struct content_writer *writer, struct pool_buffer *buffer, 
     at = end;
   }
   return 0;
+}
+
+int
+content_writer_plain(struct content_writer *writer, struct pool_buffer *buffer, const char *data,
+                     size_t len, uint64_t offset, struct error **err)
+{
+  return write_pieces(writer, buffer, data, len, offset, err);
+}
+
+int
+content_writer_copy(struct content_writer *writer, const char *data, size_t len, uint64_t offset,
+                    struct error **err)
+{
+  return write_pieces(writer, NULL, data, len, offset, err);
 }

@@ -16,6 +16,9 @@
 #define KEY_IMPORTING "imprint.importing"
 #define KEY_OWNER "imprint.import.owner"
 #define KEY_SOURCE "imprint.import.source"
+/* An image whose size is not known begins with this and is doubled. */
+#define GROWING_FIRST_BYTES ((uint64_t)1 << 30)
+#define GROWING_UNIT_BYTES ((uint64_t)1 << 20)
 /* Ceph lets a silent client's watch live for 30 seconds. */
 #define OWNER_WAIT_MS 45000
 
@@ -26,6 +29,8 @@ struct target {
   char *checkpoint_name;
   struct image *image;
   bool is_existing;
+  bool is_growing; /* its size was not known */
+  uint64_t size_bytes;
 };
 
 static int
@@ -188,7 +193,8 @@ take_up(struct target *target, const struct target_options *options, const struc
   fence_dead_owner(target, &header->metadata);
   if (wait_for_owner(target, err) < 0)
     return -1;
-  if (header->size_bytes < options->virtual_size)
+  target->size_bytes = header->size_bytes;
+  if (!target->is_growing && header->size_bytes < options->virtual_size)
     return error_set(err, ERROR_OUT_OF_RANGE,
                      "the content has %llu bytes, image '%s/%s' has only %llu",
                      (unsigned long long)options->virtual_size, target->location->label,
@@ -217,7 +223,7 @@ open_found(struct target *target, const struct target_options *options,
     return r;
   }
   bool is_ours = has_header && is_marked(&header.metadata, KEY_IMPORTING, target->id);
-  bool is_same = is_ours && header.size_bytes == options->size_bytes;
+  bool is_same = is_ours && (target->is_growing || header.size_bytes == options->size_bytes);
   int r = 0;
   if (has_header && !is_ours)
     r = error_set(err, ERROR_ALREADY_EXISTS,
@@ -245,6 +251,7 @@ target_open(struct location *location, const struct target_options *options,
   struct checkpoint checkpoint = {0};
   target->name = xstrdup(options->name);
   target->is_existing = options->is_existing;
+  target->is_growing = options->virtual_size == TARGET_SIZE_UNKNOWN && !options->is_existing;
   if (location_open_by_id(location->cluster, location->pool_id, location->name_space,
                           &target->location, err) < 0)
     return -1;
@@ -268,6 +275,33 @@ target_open(struct location *location, const struct target_options *options,
   *ret_checkpoint = checkpoint;
   *ret_target = TAKE(target);
   return 0;
+}
+
+int
+target_make_room(struct target *target, uint64_t end, struct error **err)
+{
+  if (end <= target->size_bytes)
+    return 0;
+  if (!target->is_growing)
+    return error_set(err, ERROR_OUT_OF_RANGE,
+                     "the content is larger than image '%s/%s', which has %llu",
+                     target->location->label, target->name, (unsigned long long)target->size_bytes);
+  uint64_t size = target->size_bytes;
+  while (size < end)
+    size *= 2;
+  if (image_grow(target->image, size, err) < 0)
+    return -1;
+  target->size_bytes = size;
+  return 0;
+}
+
+int
+target_set_end(struct target *target, uint64_t end, struct error **err)
+{
+  uint64_t size = (end + GROWING_UNIT_BYTES - 1) / GROWING_UNIT_BYTES * GROWING_UNIT_BYTES;
+  if (!target->is_growing || size == target->size_bytes)
+    return 0;
+  return image_cut(target->image, size, err);
 }
 
 int
