@@ -20,8 +20,9 @@ struct stream_ops {
   /* Up to len bytes, may be short, 0 at the end, -1 on error. An end that comes too early (a
    * truncated file) is an error, never a 0. */
   ssize_t (*read)(struct stream *stream, void *buf, size_t len, struct error **err);
-  /* Appends what another process needs to go on behind the last byte read. NULL where that cannot
-   * be done; then an import that is killed starts this stream from its beginning again. */
+  /* Appends what another process needs to go on behind the last byte read; the lowest stream, the
+   * offset to open its source at as a u64. NULL where that cannot be done; then an import that is
+   * killed starts this stream from its beginning again. */
   int (*save)(struct stream *stream, struct buffer *state, struct error **err);
   /* Frees the stream and the one below it. */
   void (*close)(struct stream *stream);
