@@ -2,7 +2,9 @@
 """The goals, and how the figures of a run stand against them.
 
 A figure is the median of its repetitions. Ratios compare time: of one operation where the figure is a p50, per
-operation where it is a rate. A goal that needs a subject which did not run is not judged."""
+operation where it is a rate. A ratio is the median of those of each turn, in which both were measured within
+seconds, because the machine may be busier in one minute than in the next. A goal that needs a subject which did not
+run is not judged."""
 
 import dataclasses
 import statistics
@@ -90,18 +92,36 @@ def at_least(limit):
     return lambda figure: figure >= limit
 
 
+class Figures:
+    """The samples of a run by subject and case: p50 at 1 in flight, rates above."""
+
+    def __init__(self, rounds, in_flight):
+        self.samples = rounds.samples
+        self.in_flight = in_flight
+        self.key, self.unit = ("p50_ms", "ms") if in_flight == 1 else ("per_second", "/s")
+
+    def by_turn(self, subject, case):
+        samples = self.samples.get(subject, {}).get((case, self.in_flight), [])
+        return {sample["turn"]: sample[self.key] for sample in samples if sample["succeeded"]}
+
+    def median(self, subject, case):
+        values = self.by_turn(subject, case).values()
+        return statistics.median(values) if values else None
+
+    def time_ratio(self, above, below):
+        """How many times longer `above` takes than `below`, each a subject and a case."""
+        above, below = self.by_turn(*above), self.by_turn(*below)
+        if self.in_flight > 1:  # the time is the inverse of the rate
+            above, below = below, above
+        ratios = [above[turn] / below[turn] for turn in above if turn in below]
+        return statistics.median(ratios) if ratios else None
+
+
 def timed_row(rounds, goal):
-    key, unit = ("p50_ms", "ms") if goal.in_flight == 1 else ("per_second", "/s")
-
-    def figure(subject, case):
-        return median(rounds.samples.get(subject, {}).get((case, goal.in_flight), []), key)
-
-    ours, floor = figure(OURS, goal.case), figure(FLOOR, goal.case)
-    peer = figure(PEER, goal.peer_case or goal.case)
-    row = Row(f"{goal.label}, {goal.in_flight} in flight", unit, ours, floor, peer)
-    row.ours_to_floor, row.peer_to_ours = ratio(ours, floor), ratio(peer, ours)
-    if goal.in_flight > 1:  # rates: the time is their inverse
-        row.ours_to_floor, row.peer_to_ours = ratio(floor, ours), ratio(ours, peer)
+    figures = Figures(rounds, goal.in_flight)
+    ours, floor, peer = (OURS, goal.case), (FLOOR, goal.case), (PEER, goal.peer_case or goal.case)
+    row = Row(f"{goal.label}, {goal.in_flight} in flight", figures.unit, *(figures.median(*it) for it in (ours, floor, peer)),
+              figures.time_ratio(ours, floor), figures.time_ratio(peer, ours))
     checks = []
     if goal.floor_at_most:
         checks.append((f"≤ {goal.floor_at_most} floor", row.ours_to_floor, at_most(goal.floor_at_most)))

@@ -13,11 +13,16 @@ class Case:
     in_flight: int
     count: int
     peer_count: int
-    repeats: int = 1
+    repeats: int
+    peer_repeats: int
     cap_s: int = 60
 
     def count_for(self, subject):
+        """Of one repetition."""
         return self.peer_count if subject.is_peer else self.count
+
+    def total_for(self, subject):
+        return self.peer_count * self.peer_repeats if subject.is_peer else self.count * self.repeats
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,32 +34,32 @@ class Plan:
 
     def sources_for(self, subject):
         """How many volumes the cases on copies need to copy from."""
-        return sum(case.count_for(subject) * case.repeats for case in self.copies
+        return sum(case.total_for(subject) for case in self.copies
                    if case.phase in ("snapshot", "clone"))
 
 
-# A phase at 1 in flight and at 16, each as (count, peers' count, repetitions).
+# A phase at 1 in flight and at 16, each as (count, peers' count, repetitions, peers' repetitions).
 BLANK = {
-    "create": ((8, 4, 3), (64, 24, 2)),
-    "create-again": ((8, 4, 3), (64, 24, 2)),
-    "expand": ((8, 4, 3), (64, 24, 2)),
-    "delete": ((8, 4, 3), (64, 24, 2)),
+    "create": ((6, 4, 5, 3), (48, 24, 4, 2)),
+    "create-again": ((6, 4, 3, 3), (48, 24, 2, 2)),
+    "expand": ((6, 4, 5, 3), (48, 24, 4, 2)),
+    "delete": ((6, 4, 5, 3), (48, 24, 4, 2)),
 }
 COPIES = {
-    "snapshot": ((4, 2, 1), (48, 24, 1)),
-    "restore": ((6, 3, 2), (32, 16, 1)),
-    "restore-same": ((6, 2, 3), (64, 16, 1)),
-    "clone": ((4, 2, 1), (32, 16, 1)),
-    "delete-children": ((6, 2, 3), (64, 24, 1)),
-    "delete-snapshots": ((3, 2, 1), (48, 16, 1)),
+    "snapshot": ((4, 2, 1, 1), (64, 24, 1, 1)),
+    "restore": ((5, 3, 3, 2), (24, 16, 2, 1)),
+    "restore-same": ((5, 2, 3, 3), (48, 16, 2, 1)),
+    "clone": ((4, 2, 1, 1), (32, 16, 1, 1)),
+    "delete-children": ((6, 2, 3, 3), (48, 36, 2, 1)),
+    "delete-snapshots": ((3, 2, 1, 1), (48, 16, 1, 1)),
 }
 COPIES_CAP_S = 12  # a driver that locks the source needs minutes for restore-same: what is done by then counts
 
 
 def cases(phases, is_quick, **options):
-    return tuple(Case(phase, in_flight, count, peer_count, 1 if is_quick else repeats, **options)
+    return tuple(Case(phase, in_flight, count, peer_count, *((1, 1) if is_quick else repeats), **options)
                  for phase, both in phases.items()
-                 for in_flight, (count, peer_count, repeats) in zip((1, 16), both))
+                 for in_flight, (count, peer_count, *repeats) in zip((1, 16), both))
 
 
 def make_plan(is_quick, rounds):

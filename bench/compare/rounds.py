@@ -17,8 +17,9 @@ SETTLE_S = 30
 
 
 class Rounds:
-    """Collects: samples[subject][case, in_flight] is a list of phase results, memory[subject] a list of MiB pairs
-    (idle first, then after each round), freed[subject] a list of what freed.measure() gave."""
+    """Collects: samples[subject][case, in_flight] is a list of phase results, each with its "turn", which those that
+    were measured side by side share; memory[subject] a list of MiB pairs (idle first, then after each round);
+    freed[subject] a list of what freed.measure() gave."""
 
     def __init__(self, cluster, plan, subjects):
         self.cluster = cluster
@@ -65,13 +66,18 @@ class Rounds:
         return self.subjects[first:] + self.subjects[:first]
 
     def run_case(self, number, case):
-        for _ in range(case.repeats):
+        for repeat in range(case.repeats):
             for subject in self.in_turn():
+                if subject.is_peer and repeat >= case.peer_repeats:
+                    continue
                 self.progress(f"round {number}: {case.phase}, {case.in_flight} in flight, {subject.name}")
                 result = subject.run(case.phase, case.in_flight, case.count_for(subject), case.cap_s)
-                self.samples[subject.name][case.phase, case.in_flight].append(result)
+                self.note(subject, case.phase, case.in_flight, (number, repeat), result)
                 if case.phase in DELETES:
                     self.settle(subject)
+
+    def note(self, subject, case, in_flight, turn, result):
+        self.samples[subject.name][case, in_flight].append({"turn": turn, **result})
 
     def run_beside(self, number):
         """Creates while snapshots, which wait for the monitors, are under way: neither may wait for the other."""
@@ -84,7 +90,7 @@ class Rounds:
                 time.sleep(BESIDE_DELAY_S)
                 result = subject.run("create", 1, BESIDE_CREATES)
                 busy.end()
-                self.samples[subject.name]["create-beside", 1].append(result)
+                self.note(subject, "create-beside", 1, (number, 0), result)
                 if not subject.is_reference:
                     busy.run("delete-snapshots", IN_FLIGHT, 0)
                     busy.run("delete", IN_FLIGHT, 0)

@@ -47,7 +47,8 @@ def print_rows(rows, has_peer):
     print(header)
     for line, row in zip(body, rows):
         print(paint(line, row.verdict))
-    print("\nRatios compare time: of one operation at 1 in flight (p50), per operation at 16 (rates).")
+    print("\nRatios compare time: of one operation at 1 in flight (p50), per operation at 16 (rates). Each is the median"
+          "\nof what was measured side by side, so it need not be that of the medians beside it.")
 
 
 def figures(rounds):
@@ -81,6 +82,9 @@ def as_json(rows, rounds, bare_mib):
     return {
         "rows": [dataclasses.asdict(row) for row in rows],
         "figures": figures(rounds),
+        "samples": [{"subject": name, "case": case, "in_flight": in_flight, **sample}
+                    for name, cases in rounds.samples.items()
+                    for (case, in_flight), samples in cases.items() for sample in samples],
         "freed": rounds.freed,
         "memory_mib": {"bare client": [bare_mib], **rounds.memory},
         "first_errors": {name: sorted({sample["first_error"] for case in cases.values() for sample in case
