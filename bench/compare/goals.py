@@ -26,11 +26,12 @@ class Row:
     verdict: str = "-"  # "met", "missed", or no goal could be judged
 
     def judge(self, *checks):
-        """Each check is (text, figure, holds): None as the figure leaves it unjudged."""
-        self.goal = ", ".join(text for text, _, _ in checks)
-        outcomes = [holds(figure) for _, figure, holds in checks if figure is not None]
-        if outcomes:
-            self.verdict = "met" if all(outcomes) else "missed"
+        """Each check is (text, figure, holds). One without a figure cannot be judged and is not shown, unless none
+        can."""
+        judged = [check for check in checks if check[1] is not None]
+        self.goal = ", ".join(text for text, _, _ in judged or checks)
+        if judged:
+            self.verdict = "met" if all(holds(figure) for _, figure, holds in judged) else "missed"
         return self
 
 
@@ -120,7 +121,8 @@ class Figures:
 def timed_row(rounds, goal):
     figures = Figures(rounds, goal.in_flight)
     ours, floor, peer = (OURS, goal.case), (FLOOR, goal.case), (PEER, goal.peer_case or goal.case)
-    row = Row(f"{goal.label}, {goal.in_flight} in flight", figures.unit, *(figures.median(*it) for it in (ours, floor, peer)),
+    row = Row(f"{goal.label}, {goal.in_flight} in flight", figures.unit,
+              figures.median(*ours), figures.median(*floor), figures.median(*peer),
               figures.time_ratio(ours, floor), figures.time_ratio(peer, ours))
     checks = []
     if goal.floor_at_most:
@@ -149,16 +151,17 @@ def count_row(rounds, label, key):
 def memory_rows(rounds, bare_mib):
     ours, peer = rounds.memory[OURS], rounds.memory.get(PEER) or [(None, None)]
 
-    def row(label, index, limit):
-        rss = ours[index][0]
-        return Row(label, "MiB", rss, bare_mib[0], peer[index][0], ratio(rss, bare_mib[0]),
-                   ratio(peer[index][0], rss)).judge((f"≤ {limit} bare client", ratio(rss, bare_mib[0]), at_most(limit)))
+    def against_bare(label, index, limit):
+        own_mib, peer_mib = ours[index][0], peer[index][0]
+        times = ratio(own_mib, bare_mib[0])
+        row = Row(label, "MiB", own_mib, bare_mib[0], peer_mib, times, ratio(peer_mib, own_mib))
+        return row.judge((f"≤ {limit} bare client", times, at_most(limit)))
 
     growth = ratio(ours[-1][0], ours[1][0]) if len(ours) > 2 else None
     peer_growth = ratio(peer[-1][0], peer[1][0]) if len(peer) > 2 else None
     return [
-        row("memory at rest", 0, IDLE_AT_MOST),
-        row("memory after the run", -1, AFTER_AT_MOST),
+        against_bare("memory at rest", 0, IDLE_AT_MOST),
+        against_bare("memory after the run", -1, AFTER_AT_MOST),
         Row("memory, last round to first", "×", growth, None, peer_growth).judge(
             (f"≤ {GROWTH_AT_MOST}", growth, at_most(GROWTH_AT_MOST))),
     ]

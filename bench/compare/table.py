@@ -47,8 +47,8 @@ def print_rows(rows, has_peer):
     print(header)
     for line, row in zip(body, rows):
         print(paint(line, row.verdict))
-    print("\nRatios compare time: of one operation at 1 in flight (p50), per operation at 16 (rates). Each is the median"
-          "\nof what was measured side by side, so it need not be that of the medians beside it.")
+    print("\nRatios compare time: of one operation at 1 in flight (p50), per operation at 16 (rates). Each is the"
+          "\nmedian of what was measured side by side, so it need not be that of the medians beside it.")
 
 
 def figures(rounds):
