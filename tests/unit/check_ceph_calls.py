@@ -60,7 +60,8 @@ REMOTE = ["rados_*_op_operate*"]
 STARTERS = ["rados_aio_exec", "rados_aio_getxattr", "rados_aio_read_op_operate", "rados_aio_write_op_operate"]
 WAITS = ["rados_aio_wait_for_complete", "rbd_aio_wait_for_complete", "ask_all"]
 
-CALL = re.compile(r"\b((?:rbd|rados)_[a-z0-9_]+|ask_all|CEPH_CALL)\s*\(")
+CALL = re.compile(r"\b((?:rbd|rados)_[a-z0-9_]+|ask_all|[A-Z][A-Z0-9_]+)\s*\(")
+MACRO = re.compile(r"^#define (\w+)\((\w+)\)((?:.*\\\n)*.*)", re.MULTILINE)
 NOISE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
 
 
@@ -83,14 +84,24 @@ def closing(text, opening):
     return len(text)
 
 
+def wrappers(text):
+    """CEPH_CALL and the file's own macros that hand their argument to it."""
+    names = {"CEPH_CALL"}
+    for name, argument, body in MACRO.findall(text):
+        if re.search(rf"\bCEPH_CALL\(\s*{argument}\s*\)", body):
+            names.add(name)
+    return names
+
+
 def calls(source):
     """Yields (line, name, is_wrapped) of each call."""
     text = without_noise(source)
+    wrapping = wrappers(text)
     wrapped_until = 0
     for found in CALL.finditer(text):
-        if found.group(1) == "CEPH_CALL":
+        if found.group(1) in wrapping:
             wrapped_until = max(wrapped_until, closing(text, found.end() - 1))
-        else:
+        elif not found.group(1).isupper():
             yield text.count("\n", 0, found.start()) + 1, found.group(1), found.start() < wrapped_until
 
 
@@ -120,6 +131,9 @@ SELF_TEST = [
     ("rados_aio_exec(io, 0);", 1),
     ("rados_aio_exec(io, 0); CEPH_CALL(rados_aio_wait_for_complete(c));", 0),
     ("rados_aio_exec(io, 0); rados_aio_wait_for_complete(c);", 2),
+    ("#define AGAIN(call) \\\n  do { r = CEPH_CALL(call); } while (r)\nAGAIN(rbd_open(1));", 0),
+    ("#define AGAIN(call) \\\n  do { r = (call); } while (r)\nAGAIN(rbd_open(1));", 1),
+    ("MUTEX_GUARD(&x); RETRY(rbd_open(1));", 1),
     ("rbd_image_t rbd; struct rbd_thing x = {0};", 0),
 ]
 
