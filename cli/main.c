@@ -12,6 +12,7 @@
 #include "lib/base/text.h"
 
 static const struct command *const commands[] = {
+    &command_import,
     &command_export,
 };
 

@@ -249,13 +249,21 @@ image_close(struct image *image)
   image_free(image);
 }
 
+/* librbd calls it without looking whether there is one. */
+static int
+ignore_progress(uint64_t offset, uint64_t total, void *arg)
+{
+  (void)offset, (void)total, (void)arg;
+  return 0;
+}
+
 int
 image_grow(struct image *image, uint64_t size_bytes, struct error **err)
 {
   uint64_t now;
   int r = CEPH_CALL(rbd_get_size(image->rbd, &now));
   if (r == 0 && now < size_bytes)
-    r = CEPH_CALL(rbd_resize2(image->rbd, size_bytes, false, NULL, NULL));
+    r = CEPH_CALL(rbd_resize2(image->rbd, size_bytes, false, ignore_progress, NULL));
   if (r < 0)
     return location_error_set(image->location, err, r, "grow image id '%s' in '%s' to %llu bytes",
                               image->id, image->location->label, (unsigned long long)size_bytes);
@@ -265,7 +273,7 @@ image_grow(struct image *image, uint64_t size_bytes, struct error **err)
 int
 image_cut(struct image *image, uint64_t size_bytes, struct error **err)
 {
-  int r = CEPH_CALL(rbd_resize2(image->rbd, size_bytes, true, NULL, NULL));
+  int r = CEPH_CALL(rbd_resize2(image->rbd, size_bytes, true, ignore_progress, NULL));
   if (r < 0)
     return location_error_set(image->location, err, r, "cut image id '%s' in '%s' to %llu bytes",
                               image->id, image->location->label, (unsigned long long)size_bytes);

@@ -25,8 +25,8 @@ struct content_stream_ops {
   /* The next piece. At the end everything has been checked that the format and the streams below
    * can check: a file that ends too early is an error. */
   int (*next)(struct content_stream *content, struct content_piece *ret_piece, struct error **err);
-  /* Appends what another process needs to go on behind the last piece, the streams below included.
-   * NULL where that cannot be done. */
+  /* Appends what another process needs to go on behind the last piece; the streams below are saved
+   * after it. */
   int (*save)(struct content_stream *content, struct buffer *state, struct error **err);
   /* Frees it with the streams below. */
   void (*close)(struct content_stream *content);
@@ -38,6 +38,7 @@ struct content_stream_ops {
 struct content_stream {
   const struct content_stream_ops *ops;
   uint64_t virtual_size; /* CONTENT_SIZE_UNKNOWN: the end tells (raw in a compressed file) */
+  struct stream *below;  /* what it reads from; the content owns it */
 };
 
 void content_stream_close(struct content_stream *content);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/base/memory.h"
+#include "populator/format/zero.h"
 
 /* Zeros are looked for in blocks of this size, and not written. */
 #define BLOCK_BYTES ((size_t)64 << 10)
@@ -95,16 +96,10 @@ content_writer_place(struct content_writer *writer, uint64_t offset, size_t len)
   return writer->gathered->data + writer->len;
 }
 
-static bool
-is_zero(const char *data, size_t len)
-{
-  return data[0] == 0 && memcmp(data, data + 1, len - 1) == 0;
-}
-
 int
 content_writer_placed(struct content_writer *writer, size_t len, struct error **err)
 {
-  if (!is_zero(writer->gathered->data + writer->len, len))
+  if (!zero_is_all(writer->gathered->data + writer->len, len))
     writer->len += len;
   return image_writer_check(writer->image, err);
 }
@@ -144,14 +139,14 @@ write_pieces(struct content_writer *writer, struct pool_buffer *buffer, const ch
   size_t at = 0;
   while (at < len) {
     size_t block = block_len(offset + at, len - at);
-    if (is_zero(data + at, block)) {
+    if (zero_is_all(data + at, block)) {
       at += block;
       continue;
     }
     size_t end = at + block;
     while (end < len) {
       block = block_len(offset + end, len - end);
-      if (is_zero(data + end, block))
+      if (zero_is_all(data + end, block))
         break;
       end += block;
     }

@@ -22,6 +22,7 @@ struct stream_import {
   uint64_t state_position;
   int64_t next_state_ms;
   uint64_t end; /* of the content so far */
+  bool can_save;
 };
 
 static void
@@ -43,14 +44,19 @@ begin_epoch(struct stream_import *import, unsigned epoch)
 static int
 take_state(struct stream_import *import, struct error **err)
 {
-  struct content_stream *content = import->options->content;
-  if (!import->options->identity || !content->ops->save || import->state.len > 0 ||
-      clock_now_ms() < import->next_state_ms)
+  if (!import->can_save || import->state.len > 0 || clock_now_ms() < import->next_state_ms)
     return 0;
   import->next_state_ms = clock_now_ms() + CHECKPOINT_MS;
-  if (content_writer_flush(&import->writer, err) < 0 ||
-      content->ops->save(content, &import->state, err) < 0)
+  if (content_writer_flush(&import->writer, err) < 0)
     return -1;
+  CLEANUP(error_freep) struct error *failure = NULL;
+  if (import_stack_save(import->options->stack, &import->state, &failure) < 0) {
+    import->state.len = 0;
+    /* Not here; perhaps a little further on. */
+    return failure->code == ERROR_RESOURCE_EXHAUSTED
+               ? 0
+               : error_set(err, failure->code, "%s", failure->message);
+  }
   import->state_position = import->options->position(import->options->context);
   begin_epoch(import, !import->epoch);
   return 0;
@@ -65,7 +71,7 @@ save_state(struct stream_import *import, struct error **err)
   const struct checkpoint checkpoint = {
       .kind = CHECKPOINT_STREAM,
       .identity = (char *)import->options->identity,
-      .virtual_size = import->options->content->virtual_size,
+      .virtual_size = import->options->stack->content->virtual_size,
       .position = import->state_position,
       .state = import->state,
   };
@@ -92,7 +98,7 @@ write_piece(struct stream_import *import, const struct content_piece *piece, str
 static int
 run(struct stream_import *import, struct error **err)
 {
-  struct content_stream *content = import->options->content;
+  struct content_stream *content = import->options->stack->content;
   struct progress *progress = import->options->progress;
   for (;;) {
     struct content_piece piece;
@@ -114,6 +120,7 @@ import_stream(const struct import_stream_options *options, uint64_t *ret_size, s
 {
   struct stream_import import = {.options = options,
                                  .next_state_ms = clock_now_ms() + CHECKPOINT_MS};
+  import.can_save = options->identity && import_stack_can_save(options->stack);
   import.image = image_writer_new(target_image(options->target), IMPORT_BYTES_IN_FLIGHT);
   import.pool = buffer_pool_new(CONTENT_WRITER_BUFFERS, CONTENT_WRITER_BUFFER_BYTES);
   content_writer_init(&import.writer, import.image, import.pool, options->progress);

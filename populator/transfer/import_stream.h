@@ -6,12 +6,12 @@
 #ifndef POPULATOR_TRANSFER_IMPORT_STREAM_H
 #define POPULATOR_TRANSFER_IMPORT_STREAM_H
 
-#include "populator/transfer/content_stream.h"
+#include "populator/transfer/import_stack.h"
 #include "populator/transfer/progress.h"
 #include "populator/transfer/target.h"
 
 struct import_stream_options {
-  struct content_stream *content;
+  struct import_stack *stack;
   struct target *target;
   const char *identity; /* of the source, for checkpoints; NULL: none are made */
   uint64_t size_limit;  /* content beyond it is an error */

@@ -156,8 +156,8 @@ static int
 make(struct target *target, const struct target_options *options, struct error **err)
 {
   char *id;
-  if (image_create(target->location, target->name, options->size_bytes, &options->layout, err) <
-          0 ||
+  target->size_bytes = target->is_growing ? GROWING_FIRST_BYTES : options->size_bytes;
+  if (image_create(target->location, target->name, target->size_bytes, &options->layout, err) < 0 ||
       directory_id_of(target->location, target->name, &id, err) < 0)
     return -1;
   set_id(target, id);
@@ -190,9 +190,6 @@ static int
 take_up(struct target *target, const struct target_options *options, const struct header *header,
         struct checkpoint *checkpoint, struct error **err)
 {
-  fence_dead_owner(target, &header->metadata);
-  if (wait_for_owner(target, err) < 0)
-    return -1;
   target->size_bytes = header->size_bytes;
   if (!target->is_growing && header->size_bytes < options->virtual_size)
     return error_set(err, ERROR_OUT_OF_RANGE,
@@ -202,6 +199,14 @@ take_up(struct target *target, const struct target_options *options, const struc
   if (is_marked(&header->metadata, KEY_IMPORTING, target->id))
     load_checkpoint(target, options, checkpoint);
   return mark(target, options, err);
+}
+
+/* Waits until nobody else works on it; one who died here is thrown out at once. */
+static int
+wait_until_free(struct target *target, const struct header *header, struct error **err)
+{
+  fence_dead_owner(target, &header->metadata);
+  return wait_for_owner(target, err);
 }
 
 /* What to do with an image of this name that is there. */
@@ -215,9 +220,11 @@ open_found(struct target *target, const struct target_options *options,
   if (!has_header && failure->code != ERROR_NOT_FOUND)
     return pass_on(err, failure);
   if (options->is_existing) {
-    int r = has_header ? take_up(target, options, &header, checkpoint, err)
+    int r = has_header ? wait_until_free(target, &header, err)
                        : error_set(err, ERROR_NOT_FOUND, "image '%s/%s' is not finished",
                                    target->location->label, target->name);
+    if (r == 0)
+      r = take_up(target, options, &header, checkpoint, err);
     if (has_header)
       header_clear(&header);
     return r;
@@ -229,7 +236,9 @@ open_found(struct target *target, const struct target_options *options,
     r = error_set(err, ERROR_ALREADY_EXISTS,
                   "image '%s/%s' exists already: remove it or choose another name",
                   target->location->label, target->name);
-  else if (is_same)
+  else if (has_header)
+    r = wait_until_free(target, &header, err);
+  if (r == 0 && is_same)
     r = take_up(target, options, &header, checkpoint, err);
   if (has_header)
     header_clear(&header);
