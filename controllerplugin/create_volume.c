@@ -323,6 +323,21 @@ accept_existing(struct creation *c, enum found found, const char *image_id,
   return commit(c, image_id, header->size_bytes, true, response, err);
 }
 
+/* Removes what a call that died has left. Nobody was told of it, so whoever still has it open is
+ * that call's own client, which Ceph has not yet let go of, or one that is at it right now. */
+static int
+discard_remains(struct creation *c, struct error **err)
+{
+  CLEANUP(error_freep) struct error *failure = NULL;
+  if (image_discard(c->location, c->image_name, &failure) == 0)
+    return 0;
+  if (failure->code != ERROR_FAILED_PRECONDITION)
+    return error_set(err, failure->code, "%s", failure->message);
+  return error_set(
+      err, ERROR_ABORTED,
+      "what an earlier call left unfinished is still held by its Ceph client: call again");
+}
+
 static int
 find_or_make(struct creation *c, Csi__V1__CreateVolumeResponse *response, struct error **err)
 {
@@ -339,7 +354,7 @@ find_or_make(struct creation *c, Csi__V1__CreateVolumeResponse *response, struct
         header_clear(&header);
         return r;
       }
-      if (found == FOUND_UNFINISHED && image_discard(c->location, c->image_name, err) < 0)
+      if (found == FOUND_UNFINISHED && discard_remains(c, err) < 0)
         return -1;
     }
     CLEANUP(error_freep) struct error *failure = NULL;
