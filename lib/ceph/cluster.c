@@ -107,12 +107,16 @@ connect_rados(struct cluster *cluster, struct error **err)
     return -1;
   r = CEPH_CALL(rados_connect(cluster->rados));
   if (r < 0) {
-    /* Without a key librados answers ENOENT: say what that means. */
+    const char *key = cluster->config.keyring    ? cluster->config.keyring
+                      : cluster->config.key_file ? cluster->config.key_file
+                                                 : "the default keyrings";
+    /* Without a key librados answers ENOENT, with a wrong one EACCES: say what that means. */
     if (r == -ENOENT)
-      return error_set(err, ERROR_UNAVAILABLE, "connect as '%s': no usable key in %s", name,
-                       cluster->config.keyring    ? cluster->config.keyring
-                       : cluster->config.key_file ? cluster->config.key_file
-                                                  : "the default keyrings");
+      return error_set(err, ERROR_UNAVAILABLE, "connect as '%s': no usable key in %s", name, key);
+    if (r == -EACCES || r == -EPERM)
+      return error_set(err, ERROR_UNAVAILABLE,
+                       "connect as '%s': the cluster does not know this user with the key in %s",
+                       name, key);
     return ceph_error_set(err, r, "connect as '%s'", name);
   }
   return 0;

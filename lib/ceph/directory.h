@@ -13,6 +13,11 @@ int directory_id_of(struct location *location, const char *name, char **ret_id, 
 int directory_name_of(struct location *location, const char *id, char **ret_name,
                       struct error **err);
 
+/* Takes the image out of the location, by name and id: neither an image that has got another name
+ * meanwhile nor another one of this name is touched. 0, also when it was not there, or what Ceph
+ * answered. */
+int directory_remove(struct location *location, const char *name, const char *id);
+
 struct directory_entry {
   char *name;
   char *id;

@@ -15,18 +15,6 @@
 /* Discarded at once; librbd's lengths are int. */
 #define DISCARD_BYTES (1ULL << 30)
 
-/* Opening an image opens its ancestors. When one of them is just then flattened it lets go of its
- * own parent, and librbd, with the parent's name in hand, says that something does not exist. The
- * next attempt sees the shorter chain. */
-#define OPEN_ATTEMPTS 4
-#define CALL_THAT_OPENS(call)                                                                      \
-  ({                                                                                               \
-    int opened_ = -ENOENT;                                                                         \
-    for (int left_ = OPEN_ATTEMPTS; left_ > 0 && opened_ == -ENOENT; left_--)                      \
-      opened_ = CEPH_CALL(call);                                                                   \
-    opened_;                                                                                       \
-  })
-
 enum image_state { IMAGE_OPENING, IMAGE_OPEN, IMAGE_CLOSING };
 
 struct image {
@@ -371,54 +359,4 @@ void *
 image_rbd(struct image *image)
 {
   return image->rbd;
-}
-
-static int
-list_watchers(rbd_image_t rbd, struct image_clients *clients)
-{
-  size_t room = 16;
-  rbd_image_watcher_t *watchers = NULL;
-  int r;
-  do {
-    watchers = xrealloc(watchers, room, sizeof(*watchers));
-    r = CEPH_CALL(rbd_watchers_list(rbd, watchers, &room));
-  } while (r == -ERANGE);
-  if (r == 0) {
-    clients->items = xcalloc(room ? room : 1, sizeof(clients->items[0]));
-    clients->count = room;
-    for (size_t i = 0; i < room; i++)
-      clients->items[i] = (struct image_client){.id = (uint64_t)watchers[i].id,
-                                                .address = xstrdup(watchers[i].addr)};
-    rbd_watchers_list_cleanup(watchers, room);
-  }
-  free(watchers);
-  return r;
-}
-
-int
-image_clients_list(struct location *location, const char *image_id,
-                   struct image_clients *ret_clients, struct error **err)
-{
-  struct image_clients clients = {0};
-  rbd_image_t rbd;
-  /* Read-only: such a handle does not watch, so it does not show up in its own answer. */
-  int r = CALL_THAT_OPENS(rbd_open_by_id_read_only(location->ioctx, image_id, &rbd, NULL));
-  if (r == 0) {
-    r = list_watchers(rbd, &clients);
-    (void)CEPH_CALL(rbd_close(rbd));
-  }
-  if (r < 0)
-    return location_error_set(location, err, r, "see who uses image id '%s' in '%s'", image_id,
-                              location->label);
-  *ret_clients = clients;
-  return 0;
-}
-
-void
-image_clients_clear(struct image_clients *clients)
-{
-  for (size_t i = 0; i < clients->count; i++)
-    free(clients->items[i].address);
-  free(clients->items);
-  *clients = (struct image_clients){0};
 }

@@ -65,21 +65,6 @@ struct location *image_location(struct image *image);
 /* The rbd_image_t, for the rest of lib/ceph. */
 void *image_rbd(struct image *image);
 
-/* Who has the image open for changes. */
-struct image_client {
-  uint64_t id; /* cluster_client_id() of it */
-  char *address;
-};
-
-struct image_clients {
-  struct image_client *items;
-  size_t count;
-};
-
-int image_clients_list(struct location *location, const char *image_id,
-                       struct image_clients *ret_clients, struct error **err);
-void image_clients_clear(struct image_clients *clients);
-
 /* One table a cluster connection; made and freed with it. */
 struct open_images *open_images_new(void);
 void open_images_free(struct open_images *images);

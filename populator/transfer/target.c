@@ -11,6 +11,7 @@
 #include "lib/ceph/blob.h"
 #include "lib/ceph/directory.h"
 #include "lib/ceph/header.h"
+#include "lib/ceph/image_clients.h"
 
 #define KEY_READY "imprint.ready"
 #define KEY_IMPORTING "imprint.importing"
