@@ -161,7 +161,8 @@ is_plain(const struct location *location, const struct image_layout *layout)
   bool has_default_pool =
       rados_conf_get(location->cluster->rados, "rbd_default_data_pool", text, sizeof(text)) == 0 &&
       *text;
-  return !layout->stripe_unit && !layout->data_pool && !has_default_pool &&
+  /* No features means those of the cluster's configuration, which librbd knows. */
+  return layout->features && !layout->stripe_unit && !layout->data_pool && !has_default_pool &&
          !(layout->features & RBD_FEATURE_JOURNALING);
 }
 
