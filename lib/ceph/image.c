@@ -11,6 +11,8 @@
 #include "lib/base/memory.h"
 #include "lib/ceph/ceph_call.h"
 #include "lib/ceph/ceph_error.h"
+#include "lib/ceph/directory.h"
+#include "lib/ceph/ghost_watch.h"
 
 /* Discarded at once; librbd's lengths are int. */
 #define DISCARD_BYTES (1ULL << 30)
@@ -109,7 +111,11 @@ image_clone(struct location *parent, const char *parent_name, const char *snap_n
 int
 image_discard(struct location *location, const char *name, struct error **err)
 {
+  CLEANUP(freep) char *id = NULL;
   int r = CEPH_CALL(rbd_remove(location->ioctx, name));
+  if (r == -EBUSY && directory_id_of(location, name, &id, NULL) == 0 &&
+      ghost_watch_remove(location, id))
+    r = CEPH_CALL(rbd_remove(location->ioctx, name));
   if (r < 0 && r != -ENOENT)
     return location_error_set(location, err, r, "remove the unfinished image '%s/%s'",
                               location->label, name);

@@ -35,6 +35,24 @@ list_watchers(rbd_image_t rbd, struct image_clients *clients)
   return r;
 }
 
+/* A watch may outlive its client (see ghost_watch.h), but one that is blocklisted uses nothing. */
+static void
+leave_out_blocklisted(struct location *location, struct image_clients *clients)
+{
+  struct string_map blocklist;
+  if (cluster_read_blocklist(location->cluster, &blocklist, NULL) < 0)
+    return;
+  size_t left = 0;
+  for (size_t i = 0; i < clients->count; i++) {
+    if (string_map_get(&blocklist, clients->items[i].address))
+      free(clients->items[i].address);
+    else
+      clients->items[left++] = clients->items[i];
+  }
+  clients->count = left;
+  string_map_clear(&blocklist);
+}
+
 int
 image_clients_list(struct location *location, const char *image_id,
                    struct image_clients *ret_clients, struct error **err)
@@ -50,6 +68,8 @@ image_clients_list(struct location *location, const char *image_id,
   if (r < 0)
     return location_error_set(location, err, r, "see who uses image id '%s' in '%s'", image_id,
                               location->label);
+  if (clients.count > 0)
+    leave_out_blocklisted(location, &clients);
   *ret_clients = clients;
   return 0;
 }

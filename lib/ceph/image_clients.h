@@ -19,6 +19,7 @@ struct image_clients {
   size_t count;
 };
 
+/* Without those that the cluster has blocklisted: they can do nothing any more. */
 int image_clients_list(struct location *location, const char *image_id,
                        struct image_clients *ret_clients, struct error **err);
 void image_clients_clear(struct image_clients *clients);

@@ -10,6 +10,7 @@
 #include "lib/base/text.h"
 #include "lib/ceph/ceph_call.h"
 #include "lib/ceph/directory.h"
+#include "lib/ceph/ghost_watch.h"
 #include "lib/ceph/wire.h"
 
 #define TRASH_OBJECT "rbd_trash"
@@ -141,6 +142,8 @@ trash_remove(struct location *location, const struct trash_entry *entry, struct 
     if (r == 0)
       r = CEPH_CALL(rbd_trash_remove(location->ioctx, entry->id, false));
   }
+  if (r == -EBUSY && ghost_watch_remove(location, entry->id))
+    r = CEPH_CALL(rbd_trash_remove(location->ioctx, entry->id, false));
   if (r < 0 && r != -ENOENT)
     return location_error_set(location, err, r, "remove '%s' from the trash of '%s'", entry->name,
                               location->label);
