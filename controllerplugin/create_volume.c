@@ -301,7 +301,12 @@ make(struct creation *c, Csi__V1__CreateVolumeResponse *response, struct error *
       capacity_check_objects(size_bytes, order, layout.features, err) < 0)
     return -1;
   if (c->source.kind == CONTENT_BLANK) {
-    if (image_make(c->location, c->image_name, size_bytes, &layout, describe, c, &id, err) < 0)
+    const struct image_request blank = {.name = c->image_name,
+                                        .size_bytes = size_bytes,
+                                        .layout = &layout,
+                                        .describe = describe,
+                                        .context = c};
+    if (image_make(c->location, &blank, &id, err) < 0)
       return -1;
     answer_made(c, id, size_bytes, response);
     return 0;

@@ -185,11 +185,11 @@ unmake(struct making *m)
 }
 
 static int
-make_plain(struct making *m, image_describe *describe, void *context, struct error **err)
+make_plain(struct making *m, const struct image_request *request, struct error **err)
 {
   struct string_map metadata = {0};
   choose_id(m);
-  describe(context, m->id, &metadata);
+  request->describe(request->context, m->id, &metadata);
   int r = enter_in_directory(m);
   if (r == 0) {
     r = make_objects(m);
@@ -206,36 +206,35 @@ make_plain(struct making *m, image_describe *describe, void *context, struct err
 }
 
 static int
-make_by_librbd(struct making *m, const struct image_layout *layout, image_describe *describe,
-               void *context, struct error **err)
+make_by_librbd(struct making *m, const struct image_request *request, struct error **err)
 {
   CLEANUP(freep) char *id = NULL;
   struct string_map metadata = {0};
-  if (image_create(m->location, m->name, m->size_bytes, layout, err) < 0 ||
+  if (image_create(m->location, m->name, m->size_bytes, request->layout, err) < 0 ||
       directory_id_of(m->location, m->name, &id, err) < 0)
     return -1;
   (void)snprintf(m->id, sizeof(m->id), "%s", id);
-  describe(context, m->id, &metadata);
+  request->describe(request->context, m->id, &metadata);
   int r = header_update_metadata(m->location, m->id, &metadata, NULL, err);
   string_map_clear(&metadata);
   return r;
 }
 
 int
-image_make(struct location *location, const char *name, uint64_t size_bytes,
-           const struct image_layout *layout, image_describe *describe, void *context,
-           char **ret_id, struct error **err)
+image_make(struct location *location, const struct image_request *request, char **ret_id,
+           struct error **err)
 {
+  const struct image_layout *layout = request->layout;
   struct making m = {.location = location,
-                     .name = name,
-                     .size_bytes = size_bytes,
+                     .name = request->name,
+                     .size_bytes = request->size_bytes,
                      .order = layout->order ? layout->order : default_order(location),
                      .features = layout->features};
   /* A map without fast-diff is of the past; librbd does not make any. */
   if (m.features & RBD_FEATURE_OBJECT_MAP)
     m.features |= RBD_FEATURE_FAST_DIFF;
-  int r = is_plain(location, layout) ? make_plain(&m, describe, context, err)
-                                     : make_by_librbd(&m, layout, describe, context, err);
+  int r =
+      is_plain(location, layout) ? make_plain(&m, request, err) : make_by_librbd(&m, request, err);
   if (r < 0)
     return -1;
   *ret_id = xstrdup(m.id);

@@ -13,13 +13,18 @@
 #include "lib/base/string_map.h"
 #include "lib/ceph/image.h"
 
-/* What is to stand on the image; it may depend on the id, which is new. */
-typedef void image_describe(void *context, const char *image_id, struct string_map *metadata);
+struct image_request {
+  const char *name;
+  uint64_t size_bytes;
+  const struct image_layout *layout;
+  /* What is to stand on the image; it may depend on the id, which is new. */
+  void (*describe)(void *context, const char *image_id, struct string_map *metadata);
+  void *context;
+};
 
 /* ALREADY_EXISTS when the name is taken, be it by an image that was never finished. *ret_id is to
  * be freed. */
-int image_make(struct location *location, const char *name, uint64_t size_bytes,
-               const struct image_layout *layout, image_describe *describe, void *context,
-               char **ret_id, struct error **err);
+int image_make(struct location *location, const struct image_request *request, char **ret_id,
+               struct error **err);
 
 #endif

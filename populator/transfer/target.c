@@ -119,7 +119,7 @@ other_client(struct target *target, char **ret_address, struct error **err)
 static int
 wait_for_owner(struct target *target, struct error **err)
 {
-  const struct timespec pause = {.tv_nsec = 500 * 1000000};
+  const struct timespec pause = {.tv_nsec = 500L * 1000000};
   int64_t deadline_ms = clock_now_ms() + OWNER_WAIT_MS;
   for (bool is_first = true;; is_first = false) {
     CLEANUP(freep) char *address = NULL;

@@ -19,6 +19,18 @@ describe(void *context, const char *image_id, struct string_map *metadata)
   string_map_set(metadata, "id", image_id);
 }
 
+static int
+make(struct location *location, const char *name, uint64_t size_bytes,
+     const struct image_layout *layout, char **ret_id, struct error **err)
+{
+  const struct image_request request = {.name = name,
+                                        .size_bytes = size_bytes,
+                                        .layout = layout,
+                                        .describe = describe,
+                                        .context = me};
+  return image_make(location, &request, ret_id, err);
+}
+
 /* librbd finds nothing amiss, and the record is there. */
 static void
 check_made(struct location *location, const char *name, const char *id, uint64_t size_bytes)
@@ -63,7 +75,7 @@ test_an_image_comes_with_its_record(void)
     struct location *location = places[i % 2];
     CLEANUP(error_freep) struct error *err = NULL;
     CLEANUP(freep) char *id = NULL;
-    REQUIRE(image_make(location, name, 40 * MIB, &rows[i / 2], describe, me, &id, &err) == 0);
+    REQUIRE(make(location, name, 40 * MIB, &rows[i / 2], &id, &err) == 0);
     check_made(location, name, id, 40 * MIB);
     drop_image(location, name);
   }
@@ -77,7 +89,7 @@ test_a_name_that_is_taken_already_exists(void)
   CLEANUP(error_freep) struct error *err = NULL;
   char *other = NULL;
   struct image_layout layout = {0};
-  CHECK_NUMBER(image_make(place.pool, name, MIB, &layout, describe, me, &other, &err), -1);
+  CHECK_NUMBER(make(place.pool, name, MIB, &layout, &other, &err), -1);
   CHECK_ERROR(&err, ERROR_ALREADY_EXISTS, name);
   CU_ASSERT_PTR_NULL(other);
   CLEANUP(freep) char *same = NULL;
@@ -99,8 +111,7 @@ make_it(void *context)
 {
   struct maker *maker = context;
   CLEANUP(error_freep) struct error *err = NULL;
-  if (image_make(place.pool, maker->name, MIB, &(struct image_layout){0}, describe, me, &maker->id,
-                 &err) < 0)
+  if (make(place.pool, maker->name, MIB, &(struct image_layout){0}, &maker->id, &err) < 0)
     maker->failed_otherwise = err->code != ERROR_ALREADY_EXISTS;
 }
 

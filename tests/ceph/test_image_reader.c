@@ -160,7 +160,8 @@ test_many_threads_may_read(void)
   const char *name = named("many");
   CLEANUP(freep) char *id = make_image(place.pool, name, 4 * MIB);
   for (unsigned char i = 0; i < 16; i++)
-    write_image(place.pool, id, i * 256 * KIB, 256 * KIB, (unsigned char)(i + 1));
+    write_image(place.pool, id, (uint64_t)i * 256 * KIB, (uint64_t)256 * KIB,
+                (unsigned char)(i + 1));
   struct image_reader *reader = open_reader(place.pool, name, NULL);
   struct checker checkers[8];
   for (int i = 0; i < 8; i++)
