@@ -314,13 +314,49 @@ image_flatten(struct image *image, image_progress *progress, void *context, stru
   return 0;
 }
 
+/* Whether the object map of a snapshot is missing. librbd enters a snapshot in the header first and
+ * copies the map then; when it is killed in between, nothing can be cloned from what is left. */
+static int
+is_half_made(struct image *image, uint64_t snap_id, bool *ret_is)
+{
+  uint64_t features = 0;
+  *ret_is = false;
+  int r = rbd_get_features(image->rbd, &features);
+  if (r < 0 || !(features & RBD_FEATURE_OBJECT_MAP))
+    return r;
+  CLEANUP(freep)
+  char *map = xasprintf("rbd_object_map.%s.%016llx", image->id, (unsigned long long)snap_id);
+  r = CEPH_CALL(rados_stat(image->location->ioctx, map, NULL, NULL));
+  *ret_is = r == -ENOENT;
+  return *ret_is ? 0 : r;
+}
+
+/* A snapshot of this name is there. One that was never finished is taken anew: whoever asked for it
+ * got no answer. */
+static int
+accept_snap(struct image *image, const char *snap_name, uint64_t *ret_snap_id)
+{
+  bool is_half = false;
+  int r = rbd_snap_get_id(image->rbd, snap_name, ret_snap_id);
+  if (r == 0)
+    r = is_half_made(image, *ret_snap_id, &is_half);
+  if (r < 0 || !is_half)
+    return r;
+  r = CEPH_CALL(rbd_snap_remove_by_id(image->rbd, *ret_snap_id));
+  if (r == 0)
+    r = CEPH_CALL(rbd_snap_create(image->rbd, snap_name));
+  return r < 0 ? r : rbd_snap_get_id(image->rbd, snap_name, ret_snap_id);
+}
+
 int
 image_snap_create(struct image *image, const char *snap_name, uint64_t *ret_snap_id,
                   struct error **err)
 {
   int r = CEPH_CALL(rbd_snap_create(image->rbd, snap_name));
-  if (r == 0 || r == -EEXIST)
+  if (r == 0)
     r = rbd_snap_get_id(image->rbd, snap_name, ret_snap_id);
+  else if (r == -EEXIST)
+    r = accept_snap(image, snap_name, ret_snap_id);
   if (r < 0)
     return location_error_set(image->location, err, r, "snapshot image id '%s' in '%s'", image->id,
                               image->location->label);
