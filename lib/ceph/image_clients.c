@@ -83,9 +83,9 @@ image_clients_clear(struct image_clients *clients)
   *clients = (struct image_clients){0};
 }
 
-/* The clients among those who answered, or did not in time, that are not this one. */
+/* Whether somebody answered, or did not in time, whose id is not `except`. */
 static bool
-has_other(struct location *location, const char *reply, size_t reply_len)
+has_other(uint64_t except, const char *reply, size_t reply_len)
 {
   struct notify_ack_t *acks = NULL;
   struct notify_timeout_t *timeouts = NULL;
@@ -93,19 +93,18 @@ has_other(struct location *location, const char *reply, size_t reply_len)
   if (rados_decode_notify_response((char *)reply, reply_len, &acks, &ack_count, &timeouts,
                                    &timeout_count) < 0)
     return true; /* somebody has said something */
-  uint64_t own = cluster_client_id(location->cluster);
   bool found = false;
   for (size_t i = 0; i < ack_count; i++)
-    found = found || acks[i].notifier_id != own;
+    found = found || acks[i].notifier_id != except;
   for (size_t i = 0; i < timeout_count; i++)
-    found = found || timeouts[i].notifier_id != own;
+    found = found || timeouts[i].notifier_id != except;
   rados_free_notify_response(acks, ack_count, timeouts);
   return found;
 }
 
-int
-image_clients_any_other(struct location *location, const char *image_id, bool *ret_any,
-                        struct error **err)
+static int
+knock(struct location *location, const char *image_id, uint64_t except, bool *ret_any,
+      struct error **err)
 {
   struct wire_writer body = {0}, message = {0};
   wire_put_u32(&body, MESSAGE_HEADER_UPDATE);
@@ -118,11 +117,25 @@ image_clients_any_other(struct location *location, const char *image_id, bool *r
   wire_writer_clear(&body);
   wire_writer_clear(&message);
   if (r == 0 || r == -ETIMEDOUT)
-    *ret_any = r < 0 || has_other(location, reply, reply_len);
+    *ret_any = r < 0 || has_other(except, reply, reply_len);
   if (reply)
     rados_buffer_free(reply);
   if (r < 0 && r != -ETIMEDOUT)
     return location_error_set(location, err, r, "see who uses image id '%s' in '%s'", image_id,
                               location->label);
   return 0;
+}
+
+int
+image_clients_any(struct location *location, const char *image_id, bool *ret_any,
+                  struct error **err)
+{
+  return knock(location, image_id, UINT64_MAX, ret_any, err);
+}
+
+int
+image_clients_any_other(struct location *location, const char *image_id, bool *ret_any,
+                        struct error **err)
+{
+  return knock(location, image_id, cluster_client_id(location->cluster), ret_any, err);
 }

@@ -24,9 +24,12 @@ int image_clients_list(struct location *location, const char *image_id,
                        struct image_clients *ret_clients, struct error **err);
 void image_clients_clear(struct image_clients *clients);
 
-/* Whether there is any client but this one. Costs one operation where there is none, while the list
- * takes a dozen: the header is knocked at, with the message "the header may have changed", and who
- * watches answers. One who does not answer is one too. NOT_FOUND when there is no header. */
+/* Whether there is any client, or any but this one. Costs one operation where there is none, while
+ * the list takes a dozen: the header is knocked at, with the message "the header may have changed",
+ * and who watches answers. One who does not answer is one too. NOT_FOUND when there is no header.
+ */
+int image_clients_any(struct location *location, const char *image_id, bool *ret_any,
+                      struct error **err);
 int image_clients_any_other(struct location *location, const char *image_id, bool *ret_any,
                             struct error **err);
 
