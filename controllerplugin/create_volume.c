@@ -26,6 +26,7 @@
 #include "lib/base/memory.h"
 #include "lib/ceph/directory.h"
 #include "lib/ceph/image_make.h"
+#include "lib/ceph/lost_parent.h"
 
 /* CSI's limit for names. */
 #define NAME_MAX_BYTES 128
@@ -256,7 +257,8 @@ copy_all(struct creation *c, const char *image_id, struct error **err)
 {
   CLEANUP(image_closep) struct image *image = NULL;
   struct copy_progress progress = {.controller = c->controller, .lock = c->lock};
-  if (image_open(c->location, image_id, &image, err) < 0)
+  if (lost_parent_cut(c->location, image_id, err) < 0 ||
+      image_open(c->location, image_id, &image, err) < 0)
     return -1;
   return image_flatten(image, on_copy_progress, &progress, err);
 }

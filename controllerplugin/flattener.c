@@ -5,10 +5,12 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "csi/volume/record.h"
 #include "lib/base/lock.h"
 #include "lib/base/log.h"
 #include "lib/base/memory.h"
 #include "lib/base/worker_pool.h"
+#include "lib/ceph/lost_parent.h"
 
 #define DEPTH_SOFT 8
 /* The kernel's limit is 16; one is left for a snapshot's clone made by hand. */
@@ -77,9 +79,19 @@ static int
 flatten(struct flattening *work, struct error **err)
 {
   CLEANUP(image_closep) struct image *image = NULL;
-  if (image_open(work->location, work->image_id, &image, err) < 0)
-    return -1;
-  return image_flatten(image, on_progress, work, err);
+  struct string_map mark = {0};
+  record_write_flattening(work->image_id, &mark);
+  int r = header_update_metadata(work->location, work->image_id, &mark, NULL, err);
+  if (r == 0)
+    r = lost_parent_cut(work->location, work->image_id, err);
+  if (r == 0)
+    r = image_open(work->location, work->image_id, &image, err);
+  if (r == 0)
+    r = image_flatten(image, on_progress, work, err);
+  if (r == 0)
+    r = header_update_metadata(work->location, work->image_id, NULL, &mark, err);
+  string_map_clear(&mark);
+  return r;
 }
 
 static void
@@ -203,6 +215,12 @@ flattener_add_if_deep(struct flattener *flattener, struct location *location, co
 {
   if (depth > DEPTH_SOFT)
     add(flattener, location, image_id);
+}
+
+void
+flattener_resume(struct flattener *flattener, struct location *location, const char *image_id)
+{
+  add(flattener, location, image_id);
 }
 
 void

@@ -22,6 +22,8 @@ int flattener_check_depth(struct flattener *flattener, struct content_source *so
 /* Has the new volume flattened in the background when its chain is long. */
 void flattener_add_if_deep(struct flattener *flattener, struct location *location,
                            const char *image_id, unsigned depth);
+/* Goes on with what a process before this one has begun: an image that is marked so. */
+void flattener_resume(struct flattener *flattener, struct location *location, const char *image_id);
 /* Whoever wants the volume for himself: an end to the flattening of it, soon. */
 void flattener_cancel(struct flattener *flattener, const struct location *location,
                       const char *image_id);

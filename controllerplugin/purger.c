@@ -5,10 +5,12 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "controllerplugin/flattener.h"
 #include "controllerplugin/passing_snapshot.h"
 #include "controllerplugin/volume.h"
 #include "csi/rpc/server.h"
 #include "csi/volume/image_name.h"
+#include "csi/volume/record.h"
 #include "lib/base/clock.h"
 #include "lib/base/lock.h"
 #include "lib/base/log.h"
@@ -303,10 +305,13 @@ remove_childless_snaps(struct location *location, const char *image_id, const st
 
 /* Whether to look again later. */
 static bool
-sweep_image(struct location *location, const char *image_id, const struct header *header)
+sweep_image(struct purger *purger, struct location *location, const char *image_id,
+            const struct header *header)
 {
   struct snaps snaps;
   struct orphans orphans;
+  if (record_is_flattening(&header->metadata, image_id))
+    flattener_resume(purger->controller->flattener, location, image_id);
   if (header->snap_count == 0)
     return false;
   if (header_read_snaps(location, image_id, header->snap_ids, header->snap_count, &snaps, NULL) < 0)
@@ -331,7 +336,7 @@ sweep_images(struct purger *purger, struct location *location)
   bool again = header_read_many(location, ids, directory.count, headers, found, NULL) < 0;
   for (size_t i = 0; i < directory.count; i++) {
     if (found[i] && !atomic_load(&purger->controller->is_stopping))
-      again = sweep_image(location, ids[i], &headers[i]) || again;
+      again = sweep_image(purger, location, ids[i], &headers[i]) || again;
     header_clear(&headers[i]);
   }
   free(ids);

@@ -8,6 +8,7 @@
 
 #define KEY_READY "imprint.ready"
 #define KEY_COPYING "imprint.copying"
+#define KEY_FLATTENING "imprint.flattening"
 #define KEY_NAME "imprint.name"
 #define KEY_SOURCE "imprint.source"
 #define SET_PREFIX "imprint.set."
@@ -50,6 +51,12 @@ record_write_copying(const struct record *record, const char *image_id, struct s
   string_map_set(metadata, KEY_COPYING, image_id);
 }
 
+void
+record_write_flattening(const char *image_id, struct string_map *metadata)
+{
+  string_map_set(metadata, KEY_FLATTENING, image_id);
+}
+
 static bool
 is_marked(const struct string_map *metadata, const char *key, const char *image_id)
 {
@@ -67,6 +74,12 @@ bool
 record_is_copying(const struct string_map *metadata, const char *image_id)
 {
   return is_marked(metadata, KEY_COPYING, image_id);
+}
+
+bool
+record_is_flattening(const struct string_map *metadata, const char *image_id)
+{
+  return is_marked(metadata, KEY_FLATTENING, image_id);
 }
 
 const char *
