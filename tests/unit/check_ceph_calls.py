@@ -44,10 +44,16 @@ LOCAL = [
     "rbd_aio_release",
     # answered from the open image; where another client changed it the header is read again, but a kill
     # behind that is a kill behind the call before
+    "rbd_get_features",
     "rbd_get_id",
     "rbd_snap_get_id",
     "rbd_stat",
     # what a call has answered is taken apart, lists that it has filled are emptied
+    "rados_getxattrs_next",
+    "rados_getxattrs_end",
+    "rados_omap_get_next2",
+    "rados_omap_get_end",
+    "rados_get_last_version",
     "rados_decode_notify_response",
     "rados_free_notify_response",
     "rbd_*_cleanup",
