@@ -14,15 +14,14 @@ size_of(const struct http_head *head)
 }
 
 static int
-attempt(struct http_transfer *transfer, struct http_client *client,
+attempt(struct http_transfer *transfer, const struct http_retry *retry,
         const struct http_request *request, struct http_response *ret_response, struct error **err)
 {
-  if (http_transfer_begin(transfer, client, request, err) < 0)
+  if (http_transfer_begin(transfer, retry->client, request, retry->failures > 0, err) < 0)
     return -1;
   long status = transfer->head.status;
   uint64_t size = size_of(&transfer->head);
-  bool is_empty = status == 416 && transfer->head.has_range && size == 0;
-  if (status != 200 && status != 206 && !is_empty)
+  if (status != 200 && status != 206)
     return http_transfer_refused(transfer, err);
   char byte[2];
   if (status == 206) { /* read to its end, the connection can be used again */
@@ -49,7 +48,7 @@ http_probe(struct http_client *client, const struct http_request *request,
   for (;;) {
     CLEANUP(error_freep) struct error *failure = NULL;
     struct http_transfer transfer;
-    int r = attempt(&transfer, client, &question, ret_response, &failure);
+    int r = attempt(&transfer, &retry, &question, ret_response, &failure);
     http_transfer_end(&transfer);
     if (r == 0)
       return 0;

@@ -8,10 +8,10 @@
 
 /* One attempt at what is still missing; *got counts also when it fails. */
 static int
-attempt(struct http_transfer *transfer, struct http_client *client,
+attempt(struct http_transfer *transfer, const struct http_retry *retry,
         const struct http_request *request, char *buf, size_t *got, struct error **err)
 {
-  if (http_transfer_begin(transfer, client, request, err) < 0)
+  if (http_transfer_begin(transfer, retry->client, request, retry->failures > 0, err) < 0)
     return -1;
   if (transfer->head.status != 206)
     return http_transfer_refused(transfer, err);
@@ -43,7 +43,7 @@ http_read_at(struct http_client *client, const struct http_request *request, voi
     piece.range_len = len - got;
     size_t before = got;
     struct http_transfer transfer;
-    int r = attempt(&transfer, client, &piece, buf, &got, &failure);
+    int r = attempt(&transfer, &retry, &piece, buf, &got, &failure);
     http_transfer_end(&transfer);
     if (r == 0 || got == len)
       return 0;

@@ -34,7 +34,7 @@ static int
 attempt(struct http_transfer *transfer, const struct http_retry *retry,
         const struct http_request *request, struct http_response *ret_response, struct error **err)
 {
-  if (http_transfer_begin(transfer, retry->client, request, err) < 0)
+  if (http_transfer_begin(transfer, retry->client, request, retry->failures > 0, err) < 0)
     return -1;
   bool is_refusal = transfer->head.status >= 400 || transfer->head.status < 200;
   if (http_status_is_transient(transfer->head.status) && http_retry_is_left(retry))

@@ -148,9 +148,10 @@ set_method(CURL *easy, const struct http_request *request)
 }
 
 static void
-set_range(CURL *easy, const struct http_request *request)
+set_range(CURL *easy, const struct http_hop *hop)
 {
-  if (!request->has_range)
+  const struct http_request *request = hop->request;
+  if (!request->has_range || hop->is_whole)
     return;
   CLEANUP(freep) char *range = NULL;
   if (request->range_len)
@@ -202,7 +203,7 @@ http_setup(CURL *easy, const struct http_hop *hop, struct curl_slist **ret_heade
   set_connection(easy, hop);
   set_tls(easy, hop->client);
   set_method(easy, request);
-  set_range(easy, request);
+  set_range(easy, hop);
   struct curl_slist *headers = headers_of(hop);
   if (request->s3 && hop->is_trusted) {
     CLEANUP(freep) char *hash = s3_sign_body(request->body, request->body_len, hop->url->is_tls);

@@ -21,6 +21,7 @@ struct http_hop {
   const char *user;           /* from the request's own URL, or NULL */
   const char *password;
   const char *proxy; /* or NULL */
+  bool is_whole;     /* without the range */
   bool is_trusted;   /* the server the request was meant for: credentials may be sent */
 };
 

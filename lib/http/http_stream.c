@@ -66,17 +66,6 @@ check_framing(struct http_stream *stream, struct error **err)
       stream->transfer.url.label);
 }
 
-/* An empty file has no range: 416, with "bytes *" and "/0". */
-static bool
-is_empty(struct http_stream *stream)
-{
-  const struct http_head *head = &stream->transfer.head;
-  if (head->status != 416 || !head->has_range || head->range.total != 0 || stream->position > 0)
-    return false;
-  stream->total = 0;
-  return true;
-}
-
 static void
 learn(struct http_stream *stream)
 {
@@ -129,10 +118,9 @@ open_transfer(struct http_stream *stream, struct error **err)
   request->or_whole = stream->position == 0;
   stream->is_open = true;
   stream->gained = 0;
-  if (http_transfer_begin(&stream->transfer, stream->client, request, err) < 0)
+  if (http_transfer_begin(&stream->transfer, stream->client, request, stream->retry.failures > 0,
+                          err) < 0)
     return -1;
-  if (!stream->is_known && is_empty(stream))
-    return 0;
   if (stream->transfer.head.status != 200 && stream->transfer.head.status != 206)
     return http_transfer_refused(&stream->transfer, err);
   if (check_framing(stream, err) < 0)

@@ -22,8 +22,7 @@
 #define REFUSAL_MAX_BYTES 1024
 /* How soon a cancelled client or a stall is noticed. */
 #define TICK_MS 250
-/* A name that does not resolve is most often misspelt: the person should not wait for long. */
-#define RESOLVE_RETRIES 2
+#define HOPELESS_RETRIES 2
 
 static bool
 is_redirect(const struct http_transfer *transfer)
@@ -54,6 +53,10 @@ on_body(char *data, size_t size, size_t count, void *arg)
     transfer->received += len;
     return transfer->received > IGNORED_MAX_BYTES ? 0 : len;
   }
+  if (len > transfer->expected - transfer->received) {
+    transfer->is_too_long = true;
+    return 0;
+  }
   size_t room = transfer->out_room - transfer->out_len;
   if (transfer->rest_len > 0 || (room == 0 && len > CURL_MAX_WRITE_SIZE)) {
     transfer->is_paused = true;
@@ -69,7 +72,7 @@ on_body(char *data, size_t size, size_t count, void *arg)
   transfer->rest_at = 0;
   transfer->rest_len = len - direct;
   transfer->received += len;
-  return transfer->received > transfer->expected ? 0 : len;
+  return len;
 }
 
 static curl_socket_t
@@ -112,11 +115,11 @@ fail(struct http_transfer *transfer, struct error **err)
     return refused_address(transfer, err);
   if (transfer->head.bytes > HTTP_HEAD_MAX_BYTES)
     return error_set(err, ERROR_DATA_LOSS, "%s: the server sends too many headers", label);
-  if (transfer->received > transfer->expected)
+  if (transfer->is_too_long)
     return error_set(err, ERROR_DATA_LOSS, "%s: the server sends more than it said", label);
   transfer->is_transient = http_error_is_transient(transfer->result);
-  if (transfer->result == CURLE_COULDNT_RESOLVE_HOST)
-    transfer->max_retries = RESOLVE_RETRIES;
+  if (http_error_is_hopeless(transfer->result))
+    transfer->max_retries = HOPELESS_RETRIES;
   return http_error_set(err, transfer->result, transfer->detail, label);
 }
 
@@ -171,11 +174,13 @@ run_until(struct http_transfer *transfer, condition *is_met, struct error **err)
     collect(transfer);
     if (transfer->is_done || is_met(transfer))
       break;
-    if (http_stall_tick(&transfer->stall, clock_now_ms(), moved_bytes(transfer)))
+    if (transfer->is_stalled ||
+        http_stall_tick(&transfer->stall, clock_now_ms(), moved_bytes(transfer)))
       return broken(transfer, err, "the server does not send anything, or too slowly");
     (void)curl_multi_poll(transfer->handle->multi, NULL, 0, TICK_MS, NULL);
   }
-  (void)http_stall_tick(&transfer->stall, clock_now_ms(), moved_bytes(transfer));
+  /* what came in time is handed out first, even if it was too little */
+  transfer->is_stalled = http_stall_tick(&transfer->stall, clock_now_ms(), moved_bytes(transfer));
   return 0;
 }
 
@@ -199,9 +204,11 @@ hop_start(struct http_transfer *transfer, struct error **err)
                                .user = transfer->user,
                                .password = transfer->password,
                                .proxy = proxy,
+                               .is_whole = transfer->is_whole,
                                .is_trusted = transfer->is_trusted};
   http_setup(easy, &hop, &transfer->headers);
   transfer->detail[0] = '\0';
+  (void)curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, transfer->is_retry ? 1L : 0L);
   (void)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->detail);
   (void)curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
   (void)curl_easy_setopt(easy, CURLOPT_HEADERDATA, transfer);
@@ -212,6 +219,7 @@ hop_start(struct http_transfer *transfer, struct error **err)
   http_head_clear(&transfer->head);
   transfer->received = 0;
   transfer->is_done = false;
+  transfer->is_stalled = false;
   http_stall_init(&transfer->stall, transfer->request->stall_s ? transfer->request->stall_s
                                                                : client->options.stall_s);
   (void)curl_multi_add_handle(transfer->handle->multi, easy);
@@ -276,6 +284,30 @@ hop(struct http_transfer *transfer, struct error **err)
   return follow(transfer, err);
 }
 
+static int
+follow_redirects(struct http_transfer *transfer, struct error **err)
+{
+  int r;
+  do {
+    r = hop(transfer, err);
+  } while (r == 0);
+  return r < 0 ? -1 : 0;
+}
+
+/* An empty file has no range at all, and not every server says with its 416 that the file is empty.
+ */
+static int
+find_answer(struct http_transfer *transfer, struct error **err)
+{
+  if (follow_redirects(transfer, err) < 0)
+    return -1;
+  if (transfer->head.status != 416 || !transfer->request->or_whole)
+    return 0;
+  hop_end(transfer);
+  transfer->is_whole = true;
+  return follow_redirects(transfer, err);
+}
+
 static uint64_t
 expected_of(const struct http_transfer *transfer)
 {
@@ -311,10 +343,11 @@ start(struct http_transfer *transfer, struct error **err)
 
 int
 http_transfer_begin(struct http_transfer *transfer, struct http_client *client,
-                    const struct http_request *request, struct error **err)
+                    const struct http_request *request, bool is_retry, struct error **err)
 {
   *transfer = (struct http_transfer){.client = client,
                                      .request = request,
+                                     .is_retry = is_retry,
                                      .is_trusted = true,
                                      .expected = UINT64_MAX,
                                      .max_retries = UINT_MAX};
@@ -322,11 +355,7 @@ http_transfer_begin(struct http_transfer *transfer, struct http_client *client,
   transfer->rest = xcalloc(CURL_MAX_WRITE_SIZE, 1);
   if (start(transfer, err) < 0)
     return -1;
-  int r;
-  do {
-    r = hop(transfer, err);
-  } while (r == 0);
-  if (r < 0)
+  if (find_answer(transfer, err) < 0)
     return -1;
   note_patience(transfer);
   long status = transfer->head.status;
@@ -334,9 +363,8 @@ http_transfer_begin(struct http_transfer *transfer, struct http_client *client,
       http_check_head(request, &transfer->head, transfer->url.label, err) < 0)
     return -1;
   transfer->expected = expected_of(transfer);
-  if (transfer->received > transfer->expected)
-    return fail(transfer, err);
-  return 0;
+  transfer->is_too_long = transfer->received > transfer->expected;
+  return transfer->is_too_long ? fail(transfer, err) : 0;
 }
 
 /* What is left over from the last read. */

@@ -29,19 +29,23 @@ struct http_transfer {
   char *password;
   bool is_trusted; /* still at the server the request was meant for */
   unsigned redirects;
+  bool is_whole; /* the range turned out not to be there: asked without it */
 
   struct http_handle *handle;
   struct curl_slist *headers;
   char detail[CURL_ERROR_SIZE];
+  bool is_retry;
   bool is_proxied;
   const char *refusal; /* why an address was not connected to, or NULL */
   bool is_done;        /* curl has no more to do; result tells how it ended */
   CURLcode result;
   struct http_stall stall;
+  bool is_stalled;
 
   struct http_head head;
   uint64_t expected; /* bytes of body; UINT64_MAX: it is not known */
   uint64_t received;
+  bool is_too_long;
   char *out; /* where the reader wants the body */
   size_t out_room;
   size_t out_len;
@@ -57,10 +61,11 @@ struct http_transfer {
 };
 
 /* Returns when the head of the final answer is there: whatever status, but checked when it promises
- * the file. The request must outlive the transfer. http_transfer_end() is due even when it fails.
- */
+ * the file. A further attempt (is_retry) does not use a connection that is open already: what made
+ * the last one fail may be the connection. The request must outlive the transfer. Whatever it
+ * returns, http_transfer_end() is due. */
 int http_transfer_begin(struct http_transfer *transfer, struct http_client *client,
-                        const struct http_request *request, struct error **err);
+                        const struct http_request *request, bool is_retry, struct error **err);
 /* Up to len bytes of the body; 0 when it is complete. */
 ssize_t http_transfer_read(struct http_transfer *transfer, void *buf, size_t len,
                            struct error **err);
