@@ -57,7 +57,6 @@ code_of_curl(CURLcode code)
   case CURLE_UNSUPPORTED_PROTOCOL: /* not HTTP: the scheme was checked before */
   case CURLE_WEIRD_SERVER_REPLY:
   case CURLE_BAD_CONTENT_ENCODING:
-    return ERROR_DATA_LOSS;
   case CURLE_OUT_OF_MEMORY: /* what curl says of a header that is too long for it */
     return ERROR_DATA_LOSS;
   default:

@@ -27,37 +27,37 @@ struct http_transfer {
   struct http_url url; /* asked now; the final one once the transfer has begun */
   char *user;          /* what the request's URL said of credentials */
   char *password;
-  bool is_trusted; /* still at the server the request was meant for */
   unsigned redirects;
+  bool is_trusted; /* still at the server the request was meant for */
+  bool is_retry;
   bool is_whole; /* the range turned out not to be there: asked without it */
 
+  bool is_proxied;
   struct http_handle *handle;
   struct curl_slist *headers;
-  char detail[CURL_ERROR_SIZE];
-  bool is_retry;
-  bool is_proxied;
   const char *refusal; /* why an address was not connected to, or NULL */
-  bool is_done;        /* curl has no more to do; result tells how it ended */
-  CURLcode result;
+  char detail[CURL_ERROR_SIZE];
   struct http_stall stall;
+  CURLcode result;
+  bool is_done; /* curl has no more to do; result tells how it ended */
   bool is_stalled;
+  bool is_paused;
+  bool is_too_long; /* the body is more than was expected */
 
   struct http_head head;
   uint64_t expected; /* bytes of body; UINT64_MAX: it is not known */
   uint64_t received;
-  bool is_too_long;
   char *out; /* where the reader wants the body */
   size_t out_room;
   size_t out_len;
   char *rest; /* what did not fit there */
   size_t rest_at;
   size_t rest_len;
-  bool is_paused;
 
   /* After a failure: */
-  bool is_transient;      /* the same request may well succeed later … */
-  unsigned max_retries;   /* … tried so many times at most */
-  int64_t retry_after_ms; /* … and not before that */
+  int64_t retry_after_ms; /* not to be tried again before */
+  unsigned max_retries;   /* nor more often */
+  bool is_transient;      /* but at all: it may well succeed later */
 };
 
 /* Returns when the head of the final answer is there: whatever status, but checked when it promises
