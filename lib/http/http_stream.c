@@ -56,7 +56,7 @@ close_transfer(struct http_stream *stream)
 static int
 check_framing(struct http_stream *stream, struct error **err)
 {
-  const struct http_head *head = &stream->transfer.head;
+  const struct http_head *head = http_transfer_head(&stream->transfer);
   if (head->content_length != UINT64_MAX || head->is_chunked || head->status == 206)
     return 0;
   return error_set(
@@ -69,7 +69,7 @@ check_framing(struct http_stream *stream, struct error **err)
 static void
 learn(struct http_stream *stream)
 {
-  struct http_head *head = &stream->transfer.head;
+  const struct http_head *head = http_transfer_head(&stream->transfer);
   struct http_request *request = &stream->request;
   if (!request->if_match)
     request->if_match = xstrdup(head->etag);
@@ -121,7 +121,8 @@ open_transfer(struct http_stream *stream, struct error **err)
   if (http_transfer_begin(&stream->transfer, stream->client, request, stream->retry.failures > 0,
                           err) < 0)
     return -1;
-  if (stream->transfer.head.status != 200 && stream->transfer.head.status != 206)
+  if (http_transfer_head(&stream->transfer)->status != 200 &&
+      http_transfer_head(&stream->transfer)->status != 206)
     return http_transfer_refused(&stream->transfer, err);
   if (check_framing(stream, err) < 0)
     return -1;
@@ -143,14 +144,14 @@ static ssize_t
 read_stubbornly(struct http_stream *stream, void *buf, size_t len, struct error **err)
 {
   for (;;) {
-    CLEANUP(error_freep) struct error *failure = NULL;
-    ssize_t got = read_once(stream, buf, len, &failure);
+    CLEANUP(error_freep) struct error *error = NULL;
+    ssize_t got = read_once(stream, buf, len, &error);
     if (got >= 0)
       return got;
     close_transfer(stream);
     http_retry_gained(&stream->retry, stream->gained);
     stream->gained = 0;
-    if (!http_retry_again(&stream->retry, &stream->transfer, &failure, err))
+    if (!http_retry_again(&stream->retry, &stream->transfer.exchange.failure, &error, err))
       return -1;
   }
 }

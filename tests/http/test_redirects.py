@@ -209,3 +209,83 @@ def test_a_signed_place_is_not_shown_either():
         with FaultServer(to(other.url("/there?sig=geheim"))) as server:
             outcome = probe(server.url(), *STREAM)
     assert "geheim" not in outcome.message
+
+
+# Redirectors that send every question elsewhere.
+
+
+@pytest.mark.parametrize("mode", [STREAM, PIECES], ids=["stream", "pieces"])
+def test_a_file_is_read_from_one_mirror(mode):
+    """Each mirror has its own ETag for the same file, as Apache's are."""
+    mirrors = [File(size=2_000_000, etag=f'"m{number}"') for number in range(3)]
+
+    def handle(request, reply):
+        if request.path == "/disk.img":
+            to(f"/{request.number % 3}")(request, reply)
+            return
+        status, headers, body = mirrors[int(request.path[1:])].answer(request)
+        reply.head(status, headers)
+        reply.send(body[:300_000])  # and streams break
+        reply.close()
+
+    with FaultServer(handle) as server:
+        outcome = probe(server.url(), *mode, *SECRETS)
+    assert outcome.is_good, outcome.values
+    assert outcome.sha256 == mirrors[0].sha256
+    asked = [request.path for request in server.requests]
+    if mode == PIECES:
+        assert asked.count("/disk.img") == 1
+    assert set(asked) - {"/disk.img"} <= {"/0", "/2"}  # a source is opened first
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 410])
+def test_a_place_that_expires_is_asked_for_again(status):
+    """As a signed URL: good for three questions."""
+    signed = {}
+
+    def handle(request, reply):
+        if request.path == "/disk.img":
+            signature = f"/there?sig={request.number}"
+            signed[signature] = 3
+            to(signature)(request, reply)
+        elif signed[request.target] == 0:
+            reply.answer(status, {}, b"expired")
+        else:
+            signed[request.target] -= 1
+            FILE.serve(request, reply)
+
+    with FaultServer(handle) as server:
+        outcome = probe(server.url(), "--chunk", 20_000)
+    assert outcome.is_good, outcome.values
+    assert outcome.sha256 == FILE.sha256
+    assert len(signed) == 7  # 21 questions
+
+
+def test_a_place_that_is_gone_for_good_is_told():
+    def handle(request, reply):
+        if request.path == "/disk.img" and request.number < 3:
+            to("/there")(request, reply)
+        elif request.path == "/there" and request.number < 3:
+            FILE.serve(request, reply)
+        else:
+            reply.answer(403, {}, b"no more")
+
+    with FaultServer(handle) as server:
+        outcome = probe(server.url(), *PIECES, "--threads", 1)
+    assert outcome.error == "PERMISSION_DENIED"
+
+
+def test_a_known_place_does_not_see_secrets_either():
+    with FaultServer(FILE.serve) as other, FaultServer(to(other.url("/there"))) as server:
+        assert probe(server.url(), "--chunk", 50_000, *SECRETS).sha256 == FILE.sha256
+    assert len(server.requests) == 1 and len(other.requests) == 9
+    assert all("x-secret" not in request.headers for request in other.requests)
+    assert all("authorization" not in request.headers for request in other.requests)
+
+
+def test_a_known_place_may_see_them_on_the_same_server():
+    handlers = {"/disk.img": to("/there"), "/there": FILE.serve}
+    with FaultServer(by_path(handlers)) as server:
+        assert probe(server.url(), "--chunk", 50_000, *SECRETS).sha256 == FILE.sha256
+    assert len(server.requests) == 10
+    assert all(request.headers["x-secret"] == "geheim" for request in server.requests)
