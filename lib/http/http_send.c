@@ -36,11 +36,9 @@ attempt(struct http_transfer *transfer, const struct http_retry *retry,
 {
   if (http_transfer_begin(transfer, retry->client, request, retry->failures > 0, err) < 0)
     return -1;
-  bool is_refusal =
-      http_transfer_head(transfer)->status >= 400 || http_transfer_head(transfer)->status < 200;
-  if (http_status_is_transient(http_transfer_head(transfer)->status) && http_retry_is_left(retry))
-    return http_transfer_refused(transfer, err);
-  if (request->has_range && is_refusal)
+  long status = http_transfer_head(transfer)->status;
+  if ((http_status_is_transient(status) && http_retry_is_left(retry)) ||
+      (request->has_range && status / 100 != 2))
     return http_transfer_refused(transfer, err);
   struct buffer body = {0};
   if (read_body(transfer, &body, err) < 0) {

@@ -87,10 +87,10 @@ learn(struct http_stream *stream)
 static int
 pass_over(struct http_stream *stream, struct error **err)
 {
-  CLEANUP(freep) char *piece = xcalloc(SKIP_BYTES, 1);
-  uint64_t hash = FNV_START;
   if (stream->position == 0)
     return 0;
+  CLEANUP(freep) char *piece = xcalloc(SKIP_BYTES, 1);
+  uint64_t hash = FNV_START;
   for (uint64_t left = stream->position; left > 0;) {
     ssize_t got = http_transfer_read(&stream->transfer, piece,
                                      left < SKIP_BYTES ? (size_t)left : SKIP_BYTES, err);
@@ -121,8 +121,8 @@ open_transfer(struct http_stream *stream, struct error **err)
   if (http_transfer_begin(&stream->transfer, stream->client, request, stream->retry.failures > 0,
                           err) < 0)
     return -1;
-  if (http_transfer_head(&stream->transfer)->status != 200 &&
-      http_transfer_head(&stream->transfer)->status != 206)
+  long status = http_transfer_head(&stream->transfer)->status;
+  if (status != 200 && status != 206)
     return http_transfer_refused(&stream->transfer, err);
   if (check_framing(stream, err) < 0)
     return -1;

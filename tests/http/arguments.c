@@ -50,9 +50,10 @@ parse_number(const char *name, const char *value, struct arguments *arguments)
     const char *name;
     uint64_t *member;
   } numbers[] = {
-      {"--offset", &arguments->offset},   {"--chunk", &arguments->chunk},
-      {"--threads", &arguments->threads}, {"--read", &arguments->read_bytes},
-      {"--pause", &arguments->pause_ms},  {"--cancel", &arguments->cancel_ms},
+      {"--offset", &arguments->offset},     {"--chunk", &arguments->chunk},
+      {"--threads", &arguments->threads},   {"--read", &arguments->read_bytes},
+      {"--pause", &arguments->pause_ms},    {"--cancel", &arguments->cancel_ms},
+      {"--max-body", &arguments->max_body},
   };
   const struct {
     const char *name;
@@ -85,12 +86,19 @@ parse_text(const char *name, const char *value, struct arguments *arguments)
     const char *name;
     const char **member;
   } texts[] = {
-      {"--ca-bundle", &options->http.ca_bundle}, {"--proxy", &options->http.proxy},
-      {"--user", &options->http.user},           {"--password", &options->http.password},
-      {"--bearer", &options->http.bearer},       {"--endpoint", &options->s3.endpoint},
-      {"--region", &options->s3.region},         {"--access-key", &options->s3.access_key},
-      {"--secret-key", &options->s3.secret_key}, {"--session-token", &options->s3.session_token},
+      {"--ca-bundle", &options->http.ca_bundle},
+      {"--proxy", &options->http.proxy},
+      {"--user", &options->http.user},
+      {"--password", &options->http.password},
+      {"--bearer", &options->http.bearer},
+      {"--endpoint", &options->s3.endpoint},
+      {"--region", &options->s3.region},
+      {"--access-key", &options->s3.access_key},
+      {"--secret-key", &options->s3.secret_key},
+      {"--session-token", &options->s3.session_token},
       {"--resume", &arguments->resume},
+      {"--method", &arguments->method},
+      {"--body", &arguments->body},
   };
   for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
     if (strcmp(name, texts[i].name) == 0) {

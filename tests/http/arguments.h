@@ -22,7 +22,10 @@ struct arguments {
   uint64_t read_bytes; /* --read: how much is asked for at once */
   uint64_t pause_ms;   /* --pause: between two reads */
   uint64_t cancel_ms;  /* --cancel: after so long */
+  uint64_t max_body;   /* --max-body */
   const char *resume;  /* --resume */
+  const char *method;  /* --method */
+  const char *body;    /* --body */
   const char *url;
 };
 
