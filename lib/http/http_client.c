@@ -28,6 +28,7 @@ http_client_new(const struct http_options *options)
   client->options.retry_first_ms = or_default(options->retry_first_ms, DEFAULT_RETRY_FIRST_MS);
   client->options.stall_s = or_default(options->stall_s, DEFAULT_STALL_S);
   http_pool_init(&client->pool);
+  http_place_init(&client->place);
   (void)pthread_mutex_init(&client->mutex, NULL);
   condition_init(&client->cancelled);
   if (options->ca_bundle)
@@ -41,6 +42,7 @@ http_client_free(struct http_client *client)
   if (!client)
     return;
   http_pool_clear(&client->pool);
+  http_place_clear(&client->place);
   buffer_clear(&client->trust);
   error_free(client->broken);
   (void)pthread_mutex_destroy(&client->mutex);

@@ -10,6 +10,7 @@
 #include "lib/base/buffer.h"
 #include "lib/base/error.h"
 #include "lib/http/http_client.h"
+#include "lib/http/http_place.h"
 #include "lib/http/http_pool.h"
 
 struct http_client {
@@ -17,6 +18,7 @@ struct http_client {
   struct buffer trust;         /* PEM; empty: what curl takes by itself */
   struct error *broken;        /* why no request can be made, or NULL */
   struct http_pool pool;
+  struct http_place place;
   atomic_bool is_cancelled;
   pthread_mutex_t mutex; /* of the condition */
   pthread_cond_t cancelled;

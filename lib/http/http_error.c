@@ -14,7 +14,6 @@ bool
 http_error_is_transient(CURLcode code)
 {
   switch (code) {
-  case CURLE_COULDNT_RESOLVE_HOST:
   case CURLE_COULDNT_RESOLVE_PROXY:
   case CURLE_COULDNT_CONNECT:
   case CURLE_OPERATION_TIMEDOUT:
@@ -26,8 +25,15 @@ http_error_is_transient(CURLcode code)
   case CURLE_PROXY:
     return true;
   default:
-    return false;
+    return http_error_is_hopeless(code);
   }
+}
+
+bool
+http_error_is_hopeless(CURLcode code)
+{
+  return code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_UNSUPPORTED_PROTOCOL ||
+         code == CURLE_WEIRD_SERVER_REPLY;
 }
 
 bool
@@ -42,16 +48,15 @@ code_of_curl(CURLcode code)
 {
   switch (code) {
   case CURLE_URL_MALFORMAT:
-  case CURLE_UNSUPPORTED_PROTOCOL:
   case CURLE_BAD_FUNCTION_ARGUMENT:
     return ERROR_INVALID_ARGUMENT;
   case CURLE_PEER_FAILED_VERIFICATION:
   case CURLE_SSL_CACERT_BADFILE:
   case CURLE_SSL_CERTPROBLEM:
     return ERROR_FAILED_PRECONDITION;
+  case CURLE_UNSUPPORTED_PROTOCOL: /* not HTTP: the scheme was checked before */
   case CURLE_WEIRD_SERVER_REPLY:
   case CURLE_BAD_CONTENT_ENCODING:
-    return ERROR_DATA_LOSS;
   case CURLE_OUT_OF_MEMORY: /* what curl says of a header that is too long for it */
     return ERROR_DATA_LOSS;
   default:

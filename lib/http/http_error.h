@@ -12,6 +12,10 @@
 /* Whether the same request may well succeed a little later. */
 bool http_error_is_transient(CURLcode code);
 bool http_status_is_transient(long status);
+/* Of those, whether it hardly will, so that a person should not be kept waiting: a name that does
+ * not resolve is most often misspelt, and what does not speak HTTP seldom learns it. (It may be the
+ * rest of an earlier answer, longer than it said; another connection will do then.) */
+bool http_error_is_hopeless(CURLcode code);
 
 /* `detail` is what curl left in its error buffer, perhaps nothing. Returns -1. */
 int http_error_set(struct error **err, CURLcode code, const char *detail, const char *label);

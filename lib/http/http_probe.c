@@ -14,15 +14,14 @@ size_of(const struct http_head *head)
 }
 
 static int
-attempt(struct http_transfer *transfer, struct http_client *client,
+attempt(struct http_transfer *transfer, const struct http_retry *retry,
         const struct http_request *request, struct http_response *ret_response, struct error **err)
 {
-  if (http_transfer_begin(transfer, client, request, err) < 0)
+  if (http_transfer_begin(transfer, retry->client, request, retry->failures > 0, err) < 0)
     return -1;
-  long status = transfer->head.status;
-  uint64_t size = size_of(&transfer->head);
-  bool is_empty = status == 416 && transfer->head.has_range && size == 0;
-  if (status != 200 && status != 206 && !is_empty)
+  long status = http_transfer_head(transfer)->status;
+  uint64_t size = size_of(http_transfer_head(transfer));
+  if (status != 200 && status != 206)
     return http_transfer_refused(transfer, err);
   char byte[2];
   if (status == 206) { /* read to its end, the connection can be used again */
@@ -47,13 +46,13 @@ http_probe(struct http_client *client, const struct http_request *request,
   question.or_whole = true;
   struct http_retry retry = {.client = client};
   for (;;) {
-    CLEANUP(error_freep) struct error *failure = NULL;
+    CLEANUP(error_freep) struct error *error = NULL;
     struct http_transfer transfer;
-    int r = attempt(&transfer, client, &question, ret_response, &failure);
+    int r = attempt(&transfer, &retry, &question, ret_response, &error);
     http_transfer_end(&transfer);
     if (r == 0)
       return 0;
-    if (!http_retry_again(&retry, &transfer, &failure, err))
+    if (!http_retry_again(&retry, &transfer.exchange.failure, &error, err))
       return -1;
   }
 }

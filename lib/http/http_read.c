@@ -8,12 +8,12 @@
 
 /* One attempt at what is still missing; *got counts also when it fails. */
 static int
-attempt(struct http_transfer *transfer, struct http_client *client,
+attempt(struct http_transfer *transfer, const struct http_retry *retry,
         const struct http_request *request, char *buf, size_t *got, struct error **err)
 {
-  if (http_transfer_begin(transfer, client, request, err) < 0)
+  if (http_transfer_begin(transfer, retry->client, request, retry->failures > 0, err) < 0)
     return -1;
-  if (transfer->head.status != 206)
+  if (http_transfer_head(transfer)->status != 206)
     return http_transfer_refused(transfer, err);
   uint64_t left = request->range_len;
   while (left > 0) {
@@ -36,19 +36,19 @@ http_read_at(struct http_client *client, const struct http_request *request, voi
   struct http_retry retry = {.client = client};
   size_t got = 0;
   for (;;) {
-    CLEANUP(error_freep) struct error *failure = NULL;
+    CLEANUP(error_freep) struct error *error = NULL;
     struct http_request piece = *request;
     piece.has_range = true;
     piece.range_offset = offset + got;
     piece.range_len = len - got;
     size_t before = got;
     struct http_transfer transfer;
-    int r = attempt(&transfer, client, &piece, buf, &got, &failure);
+    int r = attempt(&transfer, &retry, &piece, buf, &got, &error);
     http_transfer_end(&transfer);
     if (r == 0 || got == len)
       return 0;
     http_retry_gained(&retry, got - before);
-    if (!http_retry_again(&retry, &transfer, &failure, err))
+    if (!http_retry_again(&retry, &transfer.exchange.failure, &error, err))
       return -1;
   }
 }

@@ -20,7 +20,7 @@ struct http_request {
   bool has_range; /* ask for range_len bytes from range_offset on */
   uint64_t range_offset;
   uint64_t range_len; /* 0: to the end */
-  bool or_whole;      /* the whole file (200) will do where the server has no ranges */
+  bool or_whole;      /* the whole file (200) will do where there are no ranges, or no bytes */
   /* The version of the file that the answer must be of, as an earlier answer told it; each may be
    * NULL or 0. A strong ETag settles it; with a weak one, or none, the other two must be the same.
    */

@@ -37,7 +37,7 @@ http_retry_pause_ms(unsigned first_ms, unsigned failures, uint32_t random)
 }
 
 static int64_t
-pause_of(const struct http_retry *retry, const struct http_transfer *failed)
+pause_of(const struct http_retry *retry, const struct http_failure *failure)
 {
   uint32_t random;
   if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
@@ -45,32 +45,32 @@ pause_of(const struct http_retry *retry, const struct http_transfer *failed)
   int64_t pause =
       http_retry_pause_ms(retry->client->options.retry_first_ms, retry->failures, random);
   int64_t asked =
-      failed->retry_after_ms < RETRY_AFTER_MAX_MS ? failed->retry_after_ms : RETRY_AFTER_MAX_MS;
+      failure->retry_after_ms < RETRY_AFTER_MAX_MS ? failure->retry_after_ms : RETRY_AFTER_MAX_MS;
   return asked > pause ? asked : pause;
 }
 
 static void
-hand_over(struct error **failure, struct error **err)
+hand_over(struct error **error, struct error **err)
 {
   if (err)
-    *err = TAKE(*failure);
+    *err = TAKE(*error);
 }
 
 bool
-http_retry_again(struct http_retry *retry, const struct http_transfer *failed,
-                 struct error **failure, struct error **err)
+http_retry_again(struct http_retry *retry, const struct http_failure *failure, struct error **error,
+                 struct error **err)
 {
   retry->failures++;
-  bool is_worth = failed->is_transient && retry->failures <= retry->client->options.retries &&
-                  retry->failures <= failed->max_retries;
+  bool is_worth = failure->is_transient && retry->failures <= retry->client->options.retries &&
+                  retry->failures <= failure->max_retries;
   if (!is_worth) {
-    if (failed->is_transient && retry->failures > 1)
-      error_add_place(failure, "given up after %u attempts", retry->failures);
-    hand_over(failure, err);
+    if (failure->is_transient && retry->failures > 1)
+      error_add_place(error, "given up after %u attempts", retry->failures);
+    hand_over(error, err);
     return false;
   }
-  log_debug("attempt %u failed, once more: %s", retry->failures, (*failure)->message);
-  if (http_client_sleep(retry->client, pause_of(retry, failed)))
+  log_debug("attempt %u failed, once more: %s", retry->failures, (*error)->message);
+  if (http_client_sleep(retry->client, pause_of(retry, failure)))
     return true;
   (void)http_client_check(retry->client, err);
   return false;

@@ -13,7 +13,7 @@
 static int
 read_body(struct http_transfer *transfer, struct buffer *body, struct error **err)
 {
-  bool is_refusal = transfer->head.status >= 400;
+  bool is_refusal = http_transfer_head(transfer)->status >= 400;
   uint64_t max = transfer->request->max_body ? transfer->request->max_body : DEFAULT_MAX_BODY;
   char chunk[16384];
   for (;;) {
@@ -34,12 +34,11 @@ static int
 attempt(struct http_transfer *transfer, const struct http_retry *retry,
         const struct http_request *request, struct http_response *ret_response, struct error **err)
 {
-  if (http_transfer_begin(transfer, retry->client, request, err) < 0)
+  if (http_transfer_begin(transfer, retry->client, request, retry->failures > 0, err) < 0)
     return -1;
-  bool is_refusal = transfer->head.status >= 400 || transfer->head.status < 200;
-  if (http_status_is_transient(transfer->head.status) && http_retry_is_left(retry))
-    return http_transfer_refused(transfer, err);
-  if (request->has_range && is_refusal)
+  long status = http_transfer_head(transfer)->status;
+  if ((http_status_is_transient(status) && http_retry_is_left(retry)) ||
+      (request->has_range && status / 100 != 2))
     return http_transfer_refused(transfer, err);
   struct buffer body = {0};
   if (read_body(transfer, &body, err) < 0) {
@@ -57,13 +56,13 @@ http_send(struct http_client *client, const struct http_request *request,
 {
   struct http_retry retry = {.client = client};
   for (;;) {
-    CLEANUP(error_freep) struct error *failure = NULL;
+    CLEANUP(error_freep) struct error *error = NULL;
     struct http_transfer transfer;
-    int r = attempt(&transfer, &retry, request, ret_response, &failure);
+    int r = attempt(&transfer, &retry, request, ret_response, &error);
     http_transfer_end(&transfer);
     if (r == 0)
       return 0;
-    if (!http_retry_again(&retry, &transfer, &failure, err))
+    if (!http_retry_again(&retry, &transfer.exchange.failure, &error, err))
       return -1;
   }
 }

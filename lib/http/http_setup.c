@@ -14,10 +14,22 @@
 /* A part of an upload waits so long for "100 Continue" before it is sent all the same. */
 #define EXPECT_TIMEOUT_MS 200L
 
-const char *
-http_setup_method(const struct http_request *request)
+static const char *
+method_of(const struct http_request *request)
 {
   return request->method ? request->method : "GET";
+}
+
+bool
+http_setup_is_head(const struct http_request *request)
+{
+  return strcmp(method_of(request), "HEAD") == 0;
+}
+
+bool
+http_setup_is_reading(const struct http_request *request)
+{
+  return http_setup_is_head(request) || strcmp(method_of(request), "GET") == 0;
 }
 
 static bool
@@ -134,8 +146,8 @@ set_credentials(CURL *easy, const struct http_hop *hop)
 static void
 set_method(CURL *easy, const struct http_request *request)
 {
-  const char *method = http_setup_method(request);
-  if (strcmp(method, "HEAD") == 0) {
+  const char *method = method_of(request);
+  if (http_setup_is_head(request)) {
     (void)curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
     return;
   }
@@ -148,9 +160,10 @@ set_method(CURL *easy, const struct http_request *request)
 }
 
 static void
-set_range(CURL *easy, const struct http_request *request)
+set_range(CURL *easy, const struct http_hop *hop)
 {
-  if (!request->has_range)
+  const struct http_request *request = hop->request;
+  if (!request->has_range || hop->is_whole)
     return;
   CLEANUP(freep) char *range = NULL;
   if (request->range_len)
@@ -182,6 +195,7 @@ set_connection(CURL *easy, const struct http_hop *hop)
   (void)curl_easy_setopt(easy, CURLOPT_URL, hop->url->text);
   (void)curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
   (void)curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+  (void)curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, hop->is_fresh ? 1L : 0L);
   (void)curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
   (void)curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
   (void)curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, BUFFER_BYTES);
@@ -202,7 +216,7 @@ http_setup(CURL *easy, const struct http_hop *hop, struct curl_slist **ret_heade
   set_connection(easy, hop);
   set_tls(easy, hop->client);
   set_method(easy, request);
-  set_range(easy, request);
+  set_range(easy, hop);
   struct curl_slist *headers = headers_of(hop);
   if (request->s3 && hop->is_trusted) {
     CLEANUP(freep) char *hash = s3_sign_body(request->body, request->body_len, hop->url->is_tls);

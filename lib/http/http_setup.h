@@ -21,6 +21,8 @@ struct http_hop {
   const char *user;           /* from the request's own URL, or NULL */
   const char *password;
   const char *proxy; /* or NULL */
+  bool is_whole;     /* without the range */
+  bool is_fresh;     /* not on a connection that is open already */
   bool is_trusted;   /* the server the request was meant for: credentials may be sent */
 };
 
@@ -32,7 +34,8 @@ int http_setup_check(const struct http_client *client, const struct http_request
  * curl_slist_free_all(). */
 void http_setup(CURL *easy, const struct http_hop *hop, struct curl_slist **ret_headers);
 
-/* "GET" when the request does not say. */
-const char *http_setup_method(const struct http_request *request);
+bool http_setup_is_head(const struct http_request *request);
+/* GET or HEAD: it may be repeated elsewhere without harm. */
+bool http_setup_is_reading(const struct http_request *request);
 
 #endif

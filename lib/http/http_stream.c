@@ -56,7 +56,7 @@ close_transfer(struct http_stream *stream)
 static int
 check_framing(struct http_stream *stream, struct error **err)
 {
-  const struct http_head *head = &stream->transfer.head;
+  const struct http_head *head = http_transfer_head(&stream->transfer);
   if (head->content_length != UINT64_MAX || head->is_chunked || head->status == 206)
     return 0;
   return error_set(
@@ -66,21 +66,10 @@ check_framing(struct http_stream *stream, struct error **err)
       stream->transfer.url.label);
 }
 
-/* An empty file has no range: 416, with "bytes *" and "/0". */
-static bool
-is_empty(struct http_stream *stream)
-{
-  const struct http_head *head = &stream->transfer.head;
-  if (head->status != 416 || !head->has_range || head->range.total != 0 || stream->position > 0)
-    return false;
-  stream->total = 0;
-  return true;
-}
-
 static void
 learn(struct http_stream *stream)
 {
-  struct http_head *head = &stream->transfer.head;
+  const struct http_head *head = http_transfer_head(&stream->transfer);
   struct http_request *request = &stream->request;
   if (!request->if_match)
     request->if_match = xstrdup(head->etag);
@@ -98,10 +87,10 @@ learn(struct http_stream *stream)
 static int
 pass_over(struct http_stream *stream, struct error **err)
 {
-  CLEANUP(freep) char *piece = xcalloc(SKIP_BYTES, 1);
-  uint64_t hash = FNV_START;
   if (stream->position == 0)
     return 0;
+  CLEANUP(freep) char *piece = xcalloc(SKIP_BYTES, 1);
+  uint64_t hash = FNV_START;
   for (uint64_t left = stream->position; left > 0;) {
     ssize_t got = http_transfer_read(&stream->transfer, piece,
                                      left < SKIP_BYTES ? (size_t)left : SKIP_BYTES, err);
@@ -129,11 +118,11 @@ open_transfer(struct http_stream *stream, struct error **err)
   request->or_whole = stream->position == 0;
   stream->is_open = true;
   stream->gained = 0;
-  if (http_transfer_begin(&stream->transfer, stream->client, request, err) < 0)
+  if (http_transfer_begin(&stream->transfer, stream->client, request, stream->retry.failures > 0,
+                          err) < 0)
     return -1;
-  if (!stream->is_known && is_empty(stream))
-    return 0;
-  if (stream->transfer.head.status != 200 && stream->transfer.head.status != 206)
+  long status = http_transfer_head(&stream->transfer)->status;
+  if (status != 200 && status != 206)
     return http_transfer_refused(&stream->transfer, err);
   if (check_framing(stream, err) < 0)
     return -1;
@@ -155,14 +144,14 @@ static ssize_t
 read_stubbornly(struct http_stream *stream, void *buf, size_t len, struct error **err)
 {
   for (;;) {
-    CLEANUP(error_freep) struct error *failure = NULL;
-    ssize_t got = read_once(stream, buf, len, &failure);
+    CLEANUP(error_freep) struct error *error = NULL;
+    ssize_t got = read_once(stream, buf, len, &error);
     if (got >= 0)
       return got;
     close_transfer(stream);
     http_retry_gained(&stream->retry, stream->gained);
     stream->gained = 0;
-    if (!http_retry_again(&stream->retry, &stream->transfer, &failure, err))
+    if (!http_retry_again(&stream->retry, &stream->transfer.exchange.failure, &error, err))
       return -1;
   }
 }

@@ -16,6 +16,12 @@
 
 DEFINE_CLEANUP(CURLU *, curl_url_cleanup)
 
+static bool
+is_alnum(char c)
+{
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
 /* A copy of a part, as the rest of the program frees it; NULL where there is none. */
 static char *
 part_of(CURLU *parsed, CURLUPart what, unsigned flags)
@@ -46,6 +52,18 @@ host_of(CURLU *parsed)
   return host;
 }
 
+/* An escaped host is decoded by curl, which is content with almost anything in it; another reader
+ * of the URL may see another host then. Beyond ASCII are names in the languages of the world. */
+static bool
+is_host(const char *host)
+{
+  for (; *host; host++) {
+    if ((unsigned char)*host < 0x80 && !is_alnum(*host) && !strchr(".-_:", *host))
+      return false;
+  }
+  return true;
+}
+
 static int
 fill(CURLU *parsed, bool keeps_user, struct http_url *ret_url, struct error **err)
 {
@@ -65,7 +83,7 @@ fill(CURLU *parsed, bool keeps_user, struct http_url *ret_url, struct error **er
   url.text = part_of(parsed, CURLUPART_URL, 0);
   forget(parsed, CURLUPART_QUERY);
   url.label = part_of(parsed, CURLUPART_URL, 0);
-  if (!url.host || !url.port || !url.text || !url.label) {
+  if (!url.host || !url.port || !url.text || !url.label || !is_host(url.host)) {
     http_url_clear(&url);
     return error_set(err, ERROR_INVALID_ARGUMENT, "the URL cannot be read");
   }
@@ -129,8 +147,7 @@ http_url_same_server(const struct http_url *from, const struct http_url *to)
 static bool
 is_unreserved(char c)
 {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-         (c && strchr("-._~", c));
+  return is_alnum(c) || (c && strchr("-._~", c));
 }
 
 char *

@@ -12,8 +12,8 @@ export ROOT
 CACHE=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/imprint
 export LC_ALL=C.UTF-8 # sort orders and messages do not depend on the person
 
-for ENV_PART in console signals process scratch ports packages sources build ceph controller \
-  playground gotools report runners; do
+for ENV_PART in console signals process scratch ports packages sources build ceph radosgw \
+  controller playground gotools report runners; do
   # shellcheck disable=SC1090
   source "$ROOT/tests/env/$ENV_PART.sh"
 done

@@ -6,14 +6,15 @@
 #include "lib/base/clock.h"
 #include "tests/unit/unit.h"
 
-static const struct http_transfer transient = {.is_transient = true, .max_retries = UINT_MAX};
+static const struct http_failure transient = {.is_transient = true,
+                                              .max_retries = HTTP_RETRIES_ANY};
 
 static bool
-again(struct http_retry *retry, const struct http_transfer *failed, struct error **err)
+again(struct http_retry *retry, const struct http_failure *failure, struct error **err)
 {
-  CLEANUP(error_freep) struct error *failure = NULL;
-  (void)error_set(&failure, ERROR_UNAVAILABLE, "the cause");
-  return http_retry_again(retry, failed, &failure, err);
+  CLEANUP(error_freep) struct error *error = NULL;
+  (void)error_set(&error, ERROR_UNAVAILABLE, "the cause");
+  return http_retry_again(retry, failure, &error, err);
 }
 
 static void
@@ -55,7 +56,7 @@ test_what_will_not_pass_is_not_repeated(void)
   struct http_client *client = http_client_new(&(struct http_options){0});
   CLEANUP(error_freep) struct error *err = NULL;
   struct http_retry retry = {.client = client};
-  const struct http_transfer final = {.max_retries = UINT_MAX};
+  const struct http_failure final = {.max_retries = HTTP_RETRIES_ANY};
   CU_ASSERT_FALSE(again(&retry, &final, &err));
   CHECK_STRING(err->message, "the cause");
 }
@@ -67,7 +68,7 @@ test_a_failure_may_set_a_lower_limit(void)
   struct http_client *client = http_client_new(&(struct http_options){.retry_first_ms = 1});
   CLEANUP(error_freep) struct error *err = NULL;
   struct http_retry retry = {.client = client};
-  const struct http_transfer once = {.is_transient = true, .max_retries = 1};
+  const struct http_failure once = {.is_transient = true, .max_retries = 1};
   CU_ASSERT(again(&retry, &once, &err));
   CU_ASSERT_FALSE(again(&retry, &once, &err));
   CHECK_ERROR(&err, ERROR_UNAVAILABLE, "after 2 attempts");
@@ -89,8 +90,8 @@ test_retry_after_is_waited_for(void)
   CLEANUP(http_client_freep)
   struct http_client *client = http_client_new(&(struct http_options){.retry_first_ms = 1});
   struct http_retry retry = {.client = client};
-  const struct http_transfer patient = {
-      .is_transient = true, .max_retries = UINT_MAX, .retry_after_ms = 60};
+  const struct http_failure patient = {
+      .is_transient = true, .max_retries = HTTP_RETRIES_ANY, .retry_after_ms = 60};
   int64_t start = clock_now_ms();
   CU_ASSERT(again(&retry, &patient, NULL));
   CU_ASSERT(clock_now_ms() - start >= 59);

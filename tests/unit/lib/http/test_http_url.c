@@ -60,6 +60,9 @@ test_bad_urls_are_refused_without_showing_them(void)
                                      "http://exa mple.com/",
                                      "http://user:geheim@host:port/",
                                      "http://[::1/",
+                                     "http://127.0.0.1%40example.com/",
+                                     "http://example%7f.com/",
+                                     "http://example%25.com/",
                                      "http://a/\nHost: b"};
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     struct http_url url = {0};
