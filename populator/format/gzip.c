@@ -232,25 +232,26 @@ count_data(struct gzip_stream *gzip, const void *data, size_t len)
 
 /* Fills buf, less only at the end of the member. */
 static ssize_t
-read_data(struct gzip_stream *gzip, char *buf, size_t len, struct error **err)
+read_data(struct gzip_stream *gzip, unsigned char *buf, size_t len, struct error **err)
 {
-  size_t got = 0;
-  while (got < len && !inflater_is_done(gzip->inflater)) {
-    size_t taken, made;
+  struct inflater_io io = {.out = buf, .out_len = len};
+  while (io.out_len > 0 && !inflater_is_done(gzip->inflater)) {
     if (fill(gzip, err) < 0)
       return -1;
-    if (inflater_run(gzip->inflater, gzip->in + gzip->in_at, gzip->in_end - gzip->in_at, buf + got,
-                     len - got, &taken, &made, err) < 0)
+    io.in = gzip->in + gzip->in_at;
+    io.in_len = gzip->in_end - gzip->in_at;
+    size_t before = io.in_len + io.out_len;
+    if (inflater_run(gzip->inflater, &io, err) < 0)
       return error_wrap(err, "gzip");
-    gzip->in_at += taken;
-    got += made;
-    if (made == 0 && taken == 0 && !inflater_is_done(gzip->inflater) && gzip->is_below_at_end)
+    gzip->in_at = gzip->in_end - io.in_len;
+    bool is_stuck = io.in_len + io.out_len == before;
+    if (is_stuck && !inflater_is_done(gzip->inflater) && gzip->is_below_at_end)
       return truncated("in the data", err);
   }
-  count_data(gzip, buf, got);
+  count_data(gzip, buf, len - io.out_len);
   if (inflater_is_done(gzip->inflater))
     end_of_data(gzip);
-  return (ssize_t)got;
+  return (ssize_t)(len - io.out_len);
 }
 
 static ssize_t

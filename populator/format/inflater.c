@@ -65,21 +65,23 @@ explain(int r, struct error **err)
 }
 
 int
-inflater_run(struct inflater *inflater, const void *in, size_t in_len, void *out, size_t out_len,
-             size_t *ret_taken, size_t *ret_made, struct error **err)
+inflater_run(struct inflater *inflater, struct inflater_io *io, struct error **err)
 {
   struct inflate_state *state = &inflater->state;
-  uint32_t in_max = in_len < INT32_MAX ? (uint32_t)in_len : INT32_MAX;
-  uint32_t out_max = out_len < INT32_MAX ? (uint32_t)out_len : INT32_MAX;
-  state->next_in = (uint8_t *)in;
+  uint32_t in_max = io->in_len < INT32_MAX ? (uint32_t)io->in_len : INT32_MAX;
+  uint32_t out_max = io->out_len < INT32_MAX ? (uint32_t)io->out_len : INT32_MAX;
+  state->next_in = (uint8_t *)io->in;
   state->avail_in = in_max;
-  state->next_out = out;
+  state->next_out = io->out;
   state->avail_out = out_max;
   int r = isal_inflate(state);
   if (r < 0)
     return explain(r, err);
-  *ret_taken = in_max - state->avail_in;
-  *ret_made = out_max - state->avail_out;
+  size_t taken = in_max - state->avail_in, made = out_max - state->avail_out;
+  io->in += taken;
+  io->in_len -= taken;
+  io->out += made;
+  io->out_len -= made;
   return 0;
 }
 
@@ -162,9 +164,10 @@ inflater_settle(struct inflater *inflater, const void *in, size_t in_len, struct
   const unsigned char *bytes = in;
   size_t at = 0, step = 0; /* at first only what is left to be given out */
   for (;;) {
-    size_t taken, made;
-    if (inflater_run(inflater, bytes + at, step, room, SETTLE_ROOM, &taken, &made, err) < 0)
+    struct inflater_io io = {.in = bytes + at, .in_len = step, .out = room, .out_len = SETTLE_ROOM};
+    if (inflater_run(inflater, &io, err) < 0)
       return -1;
+    size_t taken = step - io.in_len, made = SETTLE_ROOM - io.out_len;
     (void)buffer_append(out, room, made);
     at += taken;
     *ret_is_settled = is_settled(inflater);
@@ -225,10 +228,10 @@ static int
 feed(struct inflater *inflater, const void *in, size_t in_len, struct error **err)
 {
   unsigned char none[1];
-  size_t taken, made;
-  if (inflater_run(inflater, in, in_len, none, 0, &taken, &made, err) < 0)
+  struct inflater_io io = {.in = in, .in_len = in_len, .out = none};
+  if (inflater_run(inflater, &io, err) < 0)
     return error_wrap(err, "saved state");
-  if (taken != in_len)
+  if (io.in_len > 0)
     return error_set(err, ERROR_DATA_LOSS, "saved state: too much input");
   return 0;
 }

@@ -31,10 +31,16 @@ DEFINE_CLEANUP(struct inflater *, inflater_free)
 /* For the next stream. */
 void inflater_reset(struct inflater *inflater);
 
-/* Decodes from in to out, as much as there is or has room. *ret_taken and *ret_made may both be 0:
- * then more input is needed. DATA_LOSS when it is not deflate. */
-int inflater_run(struct inflater *inflater, const void *in, size_t in_len, void *out,
-                 size_t out_len, size_t *ret_taken, size_t *ret_made, struct error **err);
+struct inflater_io {
+  const unsigned char *in;
+  size_t in_len;
+  unsigned char *out;
+  size_t out_len;
+};
+
+/* Decodes from in to out, as much as there is or has room, and moves both on. When neither moves,
+ * more input is needed. DATA_LOSS when it is not deflate. */
+int inflater_run(struct inflater *inflater, struct inflater_io *io, struct error **err);
 /* The stream has ended and all its output was given. */
 bool inflater_is_done(const struct inflater *inflater);
 /* Hands back what was taken from behind the end; once, when it is done. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "populator/format/probe.h"
 
+#include <ctype.h>
 #include <stdint.h>
 #include <string.h>
-#include <strings.h>
 
 #include "populator/format/bytes.h"
 
@@ -107,20 +107,26 @@ is_tar(const char *bytes, size_t len)
   return sum == expected;
 }
 
+static bool
+starts_in_any_case(const char *bytes, size_t len, const char *lower)
+{
+  size_t i = 0;
+  while (lower[i] && i < len && tolower((unsigned char)bytes[i]) == lower[i])
+    i++;
+  return !lower[i];
+}
+
 /* A page that a server sent in place of the image. */
 static bool
 is_markup(const char *bytes, size_t len)
 {
-  static const char *const starts[] = {"<!doctype html", "<html", "<?xml"};
   size_t at = stands_at(bytes, len, 0, MAGIC("\xef\xbb\xbf")) ? 3 : 0;
-  while (at < len && memchr(" \t\r\n", bytes[at], 4))
+  while (at < len && isspace((unsigned char)bytes[at]))
     at++;
-  for (size_t i = 0; i < COUNT(starts); i++) {
-    size_t start_len = strlen(starts[i]);
-    if (len - at >= start_len && strncasecmp(bytes + at, starts[i], start_len) == 0)
-      return true;
-  }
-  return false;
+  bytes += at;
+  len -= at;
+  return starts_in_any_case(bytes, len, "<!doctype html") ||
+         starts_in_any_case(bytes, len, "<html") || starts_in_any_case(bytes, len, "<?xml");
 }
 
 void

@@ -13,9 +13,8 @@
 /* What lies between two tables is read along if it is no more: a request costs as much. */
 #define GAP_BYTES ((uint64_t)64 << 10)
 
-int
-qcow2_file_header(const struct qcow2_file *file, struct qcow2_header *ret_header,
-                  struct error **err)
+static int
+read_header(const struct qcow2_file *file, struct qcow2_header *ret_header, struct error **err)
 {
   size_t len = file->size < QCOW2_HEADER_BYTES ? file->size : QCOW2_HEADER_BYTES;
   CLEANUP(freep) char *bytes = xcalloc(1, QCOW2_HEADER_BYTES);
@@ -62,71 +61,79 @@ check_inside(const struct qcow2_file *file, const struct qcow2_header *header, u
 
 struct table_reading {
   const struct qcow2_file *file;
-  const struct qcow2_header *header;
-  uint64_t *l1;
-  struct qcow2_metadata *metadata;
+  struct qcow2_tables *tables;
 };
 
 static int
 take_l1_entry(void *context, uint64_t index, uint64_t entry, struct error **err)
 {
   struct table_reading *reading = context;
-  uint64_t *offset = &reading->l1[index];
-  if (qcow2_l1_entry(reading->header, entry, offset, err) < 0)
+  const struct qcow2_header *header = &reading->tables->header;
+  uint64_t *offset = &reading->tables->l1[index];
+  if (qcow2_l1_entry(header, entry, offset, err) < 0)
     return -1;
-  return *offset == 0 ? 0
-                      : check_inside(reading->file, reading->header, *offset, "an L2 table", err);
-}
-
-int
-qcow2_file_l1(const struct qcow2_file *file, const struct qcow2_header *header, uint64_t **ret_l1,
-              struct error **err)
-{
-  CLEANUP(freep) uint64_t *l1 = xcalloc(header->l1_entries, sizeof(uint64_t));
-  struct table_reading reading = {.file = file, .header = header, .l1 = l1};
-  if (read_numbers(file, header->l1_offset, header->l1_entries, "the L1 table", take_l1_entry,
-                   &reading, err) < 0)
-    return -1;
-  *ret_l1 = TAKE(l1);
-  return 0;
+  return *offset == 0 ? 0 : check_inside(reading->file, header, *offset, "an L2 table", err);
 }
 
 static int
 take_refcount_entry(void *context, uint64_t index, uint64_t entry, struct error **err)
 {
   struct table_reading *reading = context;
+  const struct qcow2_header *header = &reading->tables->header;
   (void)index;
   uint64_t offset;
-  if (qcow2_refcount_table_entry(reading->header, entry, &offset, err) < 0)
+  if (qcow2_refcount_table_entry(header, entry, &offset, err) < 0)
     return -1;
   if (offset == 0)
     return 0;
-  if (check_inside(reading->file, reading->header, offset, "a refcount block", err) < 0)
+  if (check_inside(reading->file, header, offset, "a refcount block", err) < 0)
     return -1;
-  qcow2_metadata_add(reading->metadata, offset, QCOW2_PART_REFCOUNT_BLOCK);
+  qcow2_metadata_add(&reading->tables->metadata, offset, QCOW2_PART_REFCOUNT_BLOCK);
   return 0;
 }
 
-int
-qcow2_file_metadata(const struct qcow2_file *file, const struct qcow2_header *header,
-                    const uint64_t *l1, struct qcow2_metadata *ret_metadata, struct error **err)
+/* Header and L1 table are there. */
+static int
+read_metadata(const struct qcow2_file *file, struct qcow2_tables *tables, struct error **err)
 {
-  CLEANUP(qcow2_metadata_clear) struct qcow2_metadata metadata;
-  qcow2_metadata_init(&metadata, header);
+  const struct qcow2_header *header = &tables->header;
+  qcow2_metadata_init(&tables->metadata, header);
   for (uint64_t i = 0; i < header->l1_entries; i++) {
-    if (l1[i] != 0)
-      qcow2_metadata_add(&metadata, l1[i], QCOW2_PART_L2);
+    if (tables->l1[i] != 0)
+      qcow2_metadata_add(&tables->metadata, tables->l1[i], QCOW2_PART_L2);
   }
-  struct table_reading reading = {.file = file, .header = header, .metadata = &metadata};
+  struct table_reading reading = {.file = file, .tables = tables};
   if (!header->is_dirty &&
       read_numbers(file, header->refcount_table_offset, header->refcount_table_bytes / 8,
                    "the refcount table", take_refcount_entry, &reading, err) < 0)
     return -1;
-  if (qcow2_metadata_seal(&metadata, err) < 0)
+  return qcow2_metadata_seal(&tables->metadata, err);
+}
+
+int
+qcow2_file_tables(const struct qcow2_file *file, struct qcow2_tables *ret_tables,
+                  struct error **err)
+{
+  CLEANUP(qcow2_tables_clear) struct qcow2_tables tables = {0};
+  if (read_header(file, &tables.header, err) < 0)
     return -1;
-  *ret_metadata = metadata;
-  metadata = (struct qcow2_metadata){0};
+  tables.l1 = xcalloc(tables.header.l1_entries, sizeof(uint64_t));
+  struct table_reading reading = {.file = file, .tables = &tables};
+  if (read_numbers(file, tables.header.l1_offset, tables.header.l1_entries, "the L1 table",
+                   take_l1_entry, &reading, err) < 0 ||
+      read_metadata(file, &tables, err) < 0)
+    return -1;
+  *ret_tables = tables;
+  tables = (struct qcow2_tables){0};
   return 0;
+}
+
+void
+qcow2_tables_clear(struct qcow2_tables *tables)
+{
+  free(tables->l1);
+  qcow2_metadata_clear(&tables->metadata);
+  *tables = (struct qcow2_tables){0};
 }
 
 /* ---- L2 ----------------------------------------------------------------------------------------
@@ -156,32 +163,31 @@ count_neighbours(const struct table_place *places, size_t count, uint64_t cluste
 }
 
 int
-qcow2_file_l2(const struct qcow2_file *file, const struct qcow2_header *header, const uint64_t *l1,
-              uint64_t first, uint64_t end, qcow2_run_visitor *visit, void *context,
-              struct error **err)
+qcow2_file_l2(const struct qcow2_file *file, const struct qcow2_tables *tables, uint64_t first,
+              uint64_t end, qcow2_run_visitor *visit, void *context, struct error **err)
 {
-  uint64_t cluster_size = header->cluster_size;
+  uint64_t cluster_size = tables->header.cluster_size;
   CLEANUP(freep)
   struct table_place *places = xcalloc(end > first ? end - first : 1, sizeof(*places));
   size_t count = 0;
   for (uint64_t i = first; i < end; i++) {
-    if (l1[i] != 0)
-      places[count++] = (struct table_place){.offset = l1[i], .index = i};
+    if (tables->l1[i] != 0)
+      places[count++] = (struct table_place){.offset = tables->l1[i], .index = i};
   }
   if (count == 0)
     return 0;
   qsort(places, count, sizeof(*places), compare_places);
   CLEANUP(freep)
-  char *tables = xcalloc(1, cluster_size > READ_BYTES ? cluster_size : READ_BYTES);
+  char *bytes = xcalloc(1, cluster_size > READ_BYTES ? cluster_size : READ_BYTES);
   for (size_t i = 0; i < count;) {
     size_t neighbours = count_neighbours(places + i, count - i, cluster_size);
     uint64_t start = places[i].offset;
     size_t len = places[i + neighbours - 1].offset + cluster_size - start;
-    if (file->read_at(file->context, tables, len, start, err) < 0)
+    if (file->read_at(file->context, bytes, len, start, err) < 0)
       return error_wrap(err, "qcow2: read L2 tables");
     for (size_t stop = i + neighbours; i < stop; i++) {
-      if (qcow2_l2_decode(header, places[i].index, tables + (places[i].offset - start), visit,
-                          context, err) < 0)
+      if (qcow2_l2_decode(&tables->header, places[i].index, bytes + (places[i].offset - start),
+                          visit, context, err) < 0)
         return -1;
     }
   }

@@ -13,20 +13,21 @@ struct qcow2_file {
   uint64_t size;
 };
 
-int qcow2_file_header(const struct qcow2_file *file, struct qcow2_header *ret_header,
+struct qcow2_tables {
+  struct qcow2_header header;
+  uint64_t *l1; /* header.l1_entries offsets of L2 tables, which lie inside the file; 0: none */
+  /* Everything that is a table. Blocks of refcounts are left out where the header says that
+   * refcounts may be wrong. */
+  struct qcow2_metadata metadata;
+};
+
+/* Reads all but the L2 tables, and checks them for overlaps. */
+int qcow2_file_tables(const struct qcow2_file *file, struct qcow2_tables *ret_tables,
                       struct error **err);
-/* The L1 table as offsets of L2 tables, 0 for none: header->l1_entries of them, to be freed. All
- * lie inside the file. */
-int qcow2_file_l1(const struct qcow2_file *file, const struct qcow2_header *header,
-                  uint64_t **ret_l1, struct error **err);
-/* Everything that is a table, checked for overlaps. Blocks of refcounts are left out where the
- * header says that refcounts may be wrong. */
-int qcow2_file_metadata(const struct qcow2_file *file, const struct qcow2_header *header,
-                        const uint64_t *l1, struct qcow2_metadata *ret_metadata,
-                        struct error **err);
+void qcow2_tables_clear(struct qcow2_tables *tables);
+
 /* Visits the runs of the L2 tables of the L1 entries [first, end), in any order of tables. */
-int qcow2_file_l2(const struct qcow2_file *file, const struct qcow2_header *header,
-                  const uint64_t *l1, uint64_t first, uint64_t end, qcow2_run_visitor *visit,
-                  void *context, struct error **err);
+int qcow2_file_l2(const struct qcow2_file *file, const struct qcow2_tables *tables, uint64_t first,
+                  uint64_t end, qcow2_run_visitor *visit, void *context, struct error **err);
 
 #endif

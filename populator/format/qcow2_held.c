@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "populator/format/qcow2_held.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +58,7 @@ insert_segment(struct qcow2_held *held, size_t at)
     held->room = held->room < 64 ? 64 : 2 * held->room;
     held->segments = xrealloc(held->segments, held->room, sizeof(held->segments[0]));
   }
+  assert(held->segments && at <= held->count);
   struct qcow2_segment *segment = &held->segments[at];
   memmove(segment + 1, segment, (held->count - at) * sizeof(*segment));
   held->count++;

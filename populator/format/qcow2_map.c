@@ -33,9 +33,7 @@ struct spare {
 
 struct qcow2_map {
   struct qcow2_file file;
-  struct qcow2_header header;
-  uint64_t *l1;
-  struct qcow2_metadata metadata;
+  struct qcow2_tables tables;
   uint64_t group_tables;
   size_t group_count;
   struct group *groups;
@@ -81,14 +79,14 @@ clusters_of(const struct qcow2_run *run)
 static void
 count_run(struct qcow2_map *map, const struct qcow2_run *run)
 {
-  uint64_t end = run->host_offset + qcow2_run_span(&map->header, run);
+  uint64_t end = run->host_offset + qcow2_run_span(&map->tables.header, run);
   uint64_t first_bin = run->host_offset >> map->bin_bits;
   uint64_t last_bin = run->kind == QCOW2_DATA ? (end - 1) >> map->bin_bits : first_bin;
   for (uint64_t bin = first_bin; bin <= last_bin && bin < map->bin_count; bin++) {
     if (map->bins[bin] < UINT32_MAX)
       map->bins[bin]++;
   }
-  map->allocated += clusters_of(run) * map->header.cluster_size;
+  map->allocated += clusters_of(run) * map->tables.header.cluster_size;
 }
 
 static void
@@ -104,7 +102,7 @@ flush_batch(struct scan_thread *thread)
     scan->is_kept = false;
   }
   for (size_t i = 0; scan->is_kept && i < thread->count; i++)
-    qcow2_window_add(&map->windows[0], &map->header, &thread->batch[i]);
+    qcow2_window_add(&map->windows[0], &map->tables.header, &thread->batch[i]);
   thread->count = 0;
 }
 
@@ -113,9 +111,9 @@ scan_run(void *context, const struct qcow2_run *run, struct error **err)
 {
   struct scan_thread *thread = context;
   const struct qcow2_map *map = thread->scan->map;
-  if (qcow2_run_check(&map->header, run, &map->metadata, map->file.size, err) < 0)
+  if (qcow2_run_check(&map->tables.header, run, &map->tables.metadata, map->file.size, err) < 0)
     return -1;
-  uint64_t end = run->host_offset + qcow2_run_span(&map->header, run);
+  uint64_t end = run->host_offset + qcow2_run_span(&map->tables.header, run);
   if (run->host_offset < thread->reach.first)
     thread->reach.first = run->host_offset;
   if (end > thread->reach.end)
@@ -132,7 +130,7 @@ group_tables(const struct qcow2_map *map, size_t group, uint64_t *ret_first)
 {
   uint64_t first = group * map->group_tables, end = first + map->group_tables;
   *ret_first = first;
-  return end < map->header.l1_entries ? end : map->header.l1_entries;
+  return end < map->tables.header.l1_entries ? end : map->tables.header.l1_entries;
 }
 
 static bool
@@ -157,7 +155,7 @@ scan_main(void *arg)
   while (!err && take_group(scan, &group)) {
     uint64_t first, end = group_tables(map, group, &first);
     thread->reach = (struct group){.first = UINT64_MAX};
-    (void)qcow2_file_l2(&map->file, &map->header, map->l1, first, end, scan_run, thread, &err);
+    (void)qcow2_file_l2(&map->file, &map->tables, first, end, scan_run, thread, &err);
     map->groups[group] = thread->reach;
   }
   flush_batch(thread);
@@ -223,7 +221,7 @@ scan_tables(struct qcow2_map *map, unsigned threads, struct error **err)
   map->borders = xcalloc(2, sizeof(uint64_t));
   map->borders[1] = UINT64_MAX;
   map->window_count = 1;
-  return qcow2_window_sort(&map->windows[0], &map->header, err);
+  return qcow2_window_sort(&map->windows[0], &map->tables.header, err);
 }
 
 /* ---- opening -----------------------------------------------------------------------------------
@@ -232,7 +230,7 @@ scan_tables(struct qcow2_map *map, unsigned threads, struct error **err)
 static void
 plan_scan(struct qcow2_map *map)
 {
-  const struct qcow2_header *header = &map->header;
+  const struct qcow2_header *header = &map->tables.header;
   uint64_t by_bytes = GROUP_BYTES >> header->cluster_bits;
   uint64_t by_count = (header->l1_entries + GROUPS_MAX - 1) / GROUPS_MAX;
   map->group_tables = by_bytes > by_count ? by_bytes : by_count;
@@ -253,9 +251,7 @@ qcow2_map_open(const struct qcow2_file *file, unsigned threads, struct qcow2_map
   (void)pthread_mutex_init(&map->mutex, NULL);
   (void)pthread_mutex_init(&map->spare_mutex, NULL);
   map->file = *file;
-  if (qcow2_file_header(file, &map->header, err) < 0 ||
-      qcow2_file_l1(file, &map->header, &map->l1, err) < 0 ||
-      qcow2_file_metadata(file, &map->header, map->l1, &map->metadata, err) < 0)
+  if (qcow2_file_tables(file, &map->tables, err) < 0)
     return -1;
   plan_scan(map);
   if (scan_tables(map, threads > 0 ? threads : 1, err) < 0)
@@ -278,20 +274,19 @@ qcow2_map_close(struct qcow2_map *map)
   }
   for (unsigned i = 0; i < WINDOWS; i++)
     qcow2_window_clear(&map->windows[i]);
-  qcow2_metadata_clear(&map->metadata);
+  qcow2_tables_clear(&map->tables);
   (void)pthread_mutex_destroy(&map->mutex);
   (void)pthread_mutex_destroy(&map->spare_mutex);
   free(map->borders);
   free(map->bins);
   free(map->groups);
-  free(map->l1);
   free(map);
 }
 
 const struct qcow2_header *
 qcow2_map_header(const struct qcow2_map *map)
 {
-  return &map->header;
+  return &map->tables.header;
 }
 
 uint64_t
@@ -314,11 +309,11 @@ load_run(void *context, const struct qcow2_run *run, struct error **err)
   struct loading *loading = context;
   const struct qcow2_map *map = loading->map;
   /* the file may have changed since it was scanned */
-  if (qcow2_run_check(&map->header, run, &map->metadata, map->file.size, err) < 0)
+  if (qcow2_run_check(&map->tables.header, run, &map->tables.metadata, map->file.size, err) < 0)
     return -1;
   if (loading->window->count > (size_t)2 * BIN_RUNS_MAX)
     return error_set(err, ERROR_DATA_LOSS, "qcow2: the tables have changed");
-  qcow2_window_add(loading->window, &map->header, run);
+  qcow2_window_add(loading->window, &map->tables.header, run);
   return 0;
 }
 
@@ -334,11 +329,10 @@ load_window(struct qcow2_map *map, struct qcow2_window *window, uint64_t first, 
     if (group->first >= group->end || group->first >= end || group->end <= first)
       continue;
     uint64_t l1_first, l1_end = group_tables(map, i, &l1_first);
-    if (qcow2_file_l2(&map->file, &map->header, map->l1, l1_first, l1_end, load_run, &loading,
-                      err) < 0)
+    if (qcow2_file_l2(&map->file, &map->tables, l1_first, l1_end, load_run, &loading, err) < 0)
       return -1;
   }
-  if (qcow2_window_sort(&loaded, &map->header, err) < 0)
+  if (qcow2_window_sort(&loaded, &map->tables.header, err) < 0)
     return -1;
   *window = loaded;
   loaded = (struct qcow2_window){0};
@@ -378,7 +372,7 @@ qcow2_map_chunk(struct qcow2_map *map, uint64_t first, uint64_t end, struct qcow
       continue;
     if (get_window(map, i, &window, err) < 0)
       return -1;
-    qcow2_window_extents(window, &map->header, first, end, extents);
+    qcow2_window_extents(window, &map->tables.header, first, end, extents);
   }
   for (size_t i = 0; i < extents->count; i++) {
     struct qcow2_extent *extent = &extents->items[i];
@@ -406,7 +400,8 @@ qcow2_map_decode(struct qcow2_map *map, const struct qcow2_extent *extent, const
   struct spare *spare = take_spare(map);
   if (!spare) {
     spare = xcalloc(1, sizeof(*spare));
-    spare->decoder = qcow2_cluster_decoder_new(map->header.compression, map->header.cluster_size);
+    spare->decoder =
+        qcow2_cluster_decoder_new(map->tables.header.compression, map->tables.header.cluster_size);
   }
   int r = qcow2_cluster_decode(spare->decoder, bytes, extent->host_length, content, extent->length,
                                err);

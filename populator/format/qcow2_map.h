@@ -16,8 +16,8 @@
 #include "populator/format/qcow2_file.h"
 #include "populator/format/qcow2_window.h"
 
-/* Runs in each of two windows: 18 MiB each. */
-#define QCOW2_MAP_RUNS ((size_t)768 << 10)
+/* Runs in each of two windows: 12 MiB each, and as much again while one is sorted. */
+#define QCOW2_MAP_RUNS ((size_t)512 << 10)
 
 struct qcow2_map;
 
@@ -31,10 +31,11 @@ const struct qcow2_header *qcow2_map_header(const struct qcow2_map *map);
 /* Bytes of the disk that the file has: clusters, whole. */
 uint64_t qcow2_map_allocated(const struct qcow2_map *map);
 
-/* The extents whose bytes begin in [first, end) of the file. Zeros and holes have none. Data ends
- * at `end` unless that lies inside a cluster; a compressed cluster may reach beyond it by the size
- * of a cluster and QCOW2_COMPRESSED_OVERHEAD. Replaces what is in *extents, whose memory is used
- * again. Any number of threads at once. */
+/* The extents of those clusters that begin in [first, end) of the file. Zeros and holes have none.
+ * Where `first` and `end` are multiples of the cluster size, and QCOW2_CLUSTER_MAX is one of each,
+ * data lies between them; a compressed cluster may reach beyond `end` by the size of a cluster and
+ * QCOW2_COMPRESSED_OVERHEAD. Replaces what is in *extents, whose memory is used again. Any number
+ * of threads at once. */
 int qcow2_map_chunk(struct qcow2_map *map, uint64_t first, uint64_t end,
                     struct qcow2_extents *extents, struct error **err);
 /* The content of a compressed extent, whose host_length bytes are `bytes`: extent->length bytes.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "populator/format/qcow2_window.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "lib/base/memory.h"
@@ -92,6 +93,7 @@ append(struct qcow2_extents *extents, const struct qcow2_extent *extent)
     extents->room = extents->room < 64 ? 64 : 2 * extents->room;
     extents->items = xrealloc(extents->items, extents->room, sizeof(*extent));
   }
+  assert(extents->items);
   extents->items[extents->count++] = *extent;
 }
 

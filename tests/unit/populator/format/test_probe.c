@@ -128,9 +128,9 @@ static void
 make_tar(char block[512], const char *magic)
 {
   memset(block, 0, 512);
-  memcpy(block, "disk/image.raw", 14);
-  memcpy(block + 100, "0000644", 8);
-  memcpy(block + 257, magic, strlen(magic));
+  (void)snprintf(block, 100, "disk/image.raw");
+  (void)snprintf(block + 100, 8, "0000644");
+  (void)snprintf(block + 257, 8, "%s", magic);
   memset(block + 148, ' ', 8);
   unsigned sum = 0;
   for (size_t i = 0; i < 512; i++)

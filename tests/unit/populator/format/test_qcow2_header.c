@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "populator/format/qcow2_header.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/format/qcow2_image.h"
@@ -101,79 +102,78 @@ apply(struct qcow2_image *image, const struct patch *patch)
     qcow2_image_put64(image, patch->offset, patch->value);
 }
 
+static const struct {
+  struct patch patches[3];
+  enum error_code code;
+  const char *text;
+} refusals[] = {
+    {{{0, 4, 0x514649fa}}, ERROR_DATA_LOSS, "no qcow2 header"},
+    {{{QCOW2_AT_VERSION, 4, 1}}, ERROR_INVALID_ARGUMENT, "version 1"},
+    {{{QCOW2_AT_VERSION, 4, 4}}, ERROR_INVALID_ARGUMENT, "version 4"},
+    {{{QCOW2_AT_CLUSTER_BITS, 4, 8}}, ERROR_DATA_LOSS, "2^8 bytes"},
+    {{{QCOW2_AT_CLUSTER_BITS, 4, 22}}, ERROR_DATA_LOSS, "2^22 bytes"},
+    {{{QCOW2_AT_CLUSTER_BITS, 4, UINT32_MAX}}, ERROR_DATA_LOSS, "bytes"},
+    {{{QCOW2_AT_SIZE, 8, 0}}, ERROR_INVALID_ARGUMENT, "no size"},
+    {{{QCOW2_AT_SIZE, 8, ((uint64_t)64 << 50) + 1}}, ERROR_INVALID_ARGUMENT, "absurd"},
+    {{{QCOW2_AT_SIZE, 8, UINT64_MAX}}, ERROR_INVALID_ARGUMENT, "absurd"},
+    {{{QCOW2_AT_BACKING_OFFSET, 8, 1000}, {QCOW2_AT_BACKING_LEN, 4, 8}, {1000, 8, 0x62617365}},
+     ERROR_INVALID_ARGUMENT,
+     "backing file"},
+    {{{QCOW2_AT_BACKING_OFFSET, 8, UINT64_MAX}, {QCOW2_AT_BACKING_LEN, 4, UINT32_MAX}},
+     ERROR_INVALID_ARGUMENT,
+     "backing file"},
+    {{{QCOW2_AT_CRYPT, 4, 1}}, ERROR_INVALID_ARGUMENT, "encrypted (AES)"},
+    {{{QCOW2_AT_CRYPT, 4, 2}}, ERROR_INVALID_ARGUMENT, "encrypted (LUKS)"},
+    {{{QCOW2_AT_CRYPT, 4, 3}}, ERROR_INVALID_ARGUMENT, "encrypted (method 3)"},
+    {{{112, 4, 0x0537be77}, {116, 4, 16}}, ERROR_INVALID_ARGUMENT, "encrypted (LUKS)"},
+    {{{QCOW2_AT_L1_SIZE, 4, 0}}, ERROR_DATA_LOSS, "L1 table is too small"},
+    {{{QCOW2_AT_L1_SIZE, 4, (4 << 20) + 1}}, ERROR_INVALID_ARGUMENT, "L1 table is too large"},
+    {{{QCOW2_AT_L1_SIZE, 4, UINT32_MAX}}, ERROR_INVALID_ARGUMENT, "L1 table is too large"},
+    {{{QCOW2_AT_L1_SIZE, 4, 1 << 20}}, ERROR_DATA_LOSS, "L1 table at 0x30000 lies outside"},
+    {{{QCOW2_AT_L1_OFFSET, 8, 0}}, ERROR_DATA_LOSS, "L1 table cannot be at 0x0"},
+    {{{QCOW2_AT_L1_OFFSET, 8, 0x30200}}, ERROR_DATA_LOSS, "L1 table at 0x30200 is not aligned"},
+    {{{QCOW2_AT_L1_OFFSET, 8, 0x7fffffffffff0000}}, ERROR_DATA_LOSS, "L1 table cannot be at"},
+    {{{QCOW2_AT_L1_OFFSET, 8, 0x40000}}, ERROR_DATA_LOSS, "L1 table at 0x40000 lies outside"},
+    {{{QCOW2_AT_REFCOUNT_TABLE, 8, 0}}, ERROR_DATA_LOSS, "refcount table cannot be at 0x0"},
+    {{{QCOW2_AT_REFCOUNT_TABLE, 8, 0x40000}}, ERROR_DATA_LOSS, "refcount table at 0x40000 lies"},
+    {{{QCOW2_AT_REFCOUNT_TABLE, 8, 1}}, ERROR_DATA_LOSS, "is not aligned"},
+    {{{QCOW2_AT_REFCOUNT_TABLE_CLUSTERS, 4, 0}}, ERROR_DATA_LOSS, "no refcount table"},
+    {{{QCOW2_AT_REFCOUNT_TABLE_CLUSTERS, 4, 129}}, ERROR_INVALID_ARGUMENT, "too large"},
+    {{{QCOW2_AT_REFCOUNT_TABLE_CLUSTERS, 4, UINT32_MAX}}, ERROR_INVALID_ARGUMENT, "too large"},
+    {{{QCOW2_AT_SNAPSHOTS, 4, 1}}, ERROR_DATA_LOSS, "snapshot table cannot be at 0x0"},
+    {{{QCOW2_AT_SNAPSHOTS, 4, 1}, {QCOW2_AT_SNAPSHOTS_OFFSET, 8, 0x40000}},
+     ERROR_DATA_LOSS,
+     "snapshot table at 0x40000 lies outside"},
+    {{{QCOW2_AT_SNAPSHOTS, 4, 65537}}, ERROR_INVALID_ARGUMENT, "too many snapshots"},
+    {{{QCOW2_AT_INCOMPATIBLE, 8, 2}}, ERROR_DATA_LOSS, "marked as corrupt"},
+    {{{QCOW2_AT_INCOMPATIBLE, 8, 4}}, ERROR_INVALID_ARGUMENT, "in another file"},
+    {{{QCOW2_AT_INCOMPATIBLE, 8, 8}}, ERROR_DATA_LOSS, "contradict"},
+    {{{QCOW2_AT_COMPRESSION, 1, 1}}, ERROR_DATA_LOSS, "contradict"},
+    {{{QCOW2_AT_INCOMPATIBLE, 8, 8}, {QCOW2_AT_COMPRESSION, 1, 2}},
+     ERROR_INVALID_ARGUMENT,
+     "compression type 2"},
+    {{{QCOW2_AT_INCOMPATIBLE, 8, 32}}, ERROR_INVALID_ARGUMENT, "not known (bit 5)"},
+    {{{QCOW2_AT_INCOMPATIBLE, 8, (uint64_t)1 << 63}}, ERROR_INVALID_ARGUMENT, "not known (bit 63)"},
+    {{{QCOW2_AT_REFCOUNT_ORDER, 4, 7}}, ERROR_DATA_LOSS, "2^7 bits"},
+    {{{QCOW2_AT_HEADER_LENGTH, 4, 96}}, ERROR_DATA_LOSS, "cannot have 96 bytes"},
+    {{{QCOW2_AT_HEADER_LENGTH, 4, 105}}, ERROR_DATA_LOSS, "cannot have 105 bytes"},
+    {{{QCOW2_AT_HEADER_LENGTH, 4, 0x10008}}, ERROR_DATA_LOSS, "cannot have 65544 bytes"},
+    {{{112, 4, 1}, {116, 4, UINT32_MAX}}, ERROR_DATA_LOSS, "extension 0x00000001 is longer"},
+    {{{112, 4, 7}, {116, 4, 65536 - 112 - 8 + 1}}, ERROR_DATA_LOSS, "is longer than the header"},
+};
+
 static void
 test_what_is_refused_is_named(void)
 {
-  static const struct {
-    struct patch patches[3];
-    enum error_code code;
-    const char *text;
-  } rows[] = {
-      {{{0, 4, 0x514649fa}}, ERROR_DATA_LOSS, "no qcow2 header"},
-      {{{QCOW2_AT_VERSION, 4, 1}}, ERROR_INVALID_ARGUMENT, "version 1"},
-      {{{QCOW2_AT_VERSION, 4, 4}}, ERROR_INVALID_ARGUMENT, "version 4"},
-      {{{QCOW2_AT_CLUSTER_BITS, 4, 8}}, ERROR_DATA_LOSS, "2^8 bytes"},
-      {{{QCOW2_AT_CLUSTER_BITS, 4, 22}}, ERROR_DATA_LOSS, "2^22 bytes"},
-      {{{QCOW2_AT_CLUSTER_BITS, 4, UINT32_MAX}}, ERROR_DATA_LOSS, "bytes"},
-      {{{QCOW2_AT_SIZE, 8, 0}}, ERROR_INVALID_ARGUMENT, "no size"},
-      {{{QCOW2_AT_SIZE, 8, ((uint64_t)64 << 50) + 1}}, ERROR_INVALID_ARGUMENT, "absurd"},
-      {{{QCOW2_AT_SIZE, 8, UINT64_MAX}}, ERROR_INVALID_ARGUMENT, "absurd"},
-      {{{QCOW2_AT_BACKING_OFFSET, 8, 1000}, {QCOW2_AT_BACKING_LEN, 4, 8}, {1000, 8, 0x62617365}},
-       ERROR_INVALID_ARGUMENT,
-       "backing file"},
-      {{{QCOW2_AT_BACKING_OFFSET, 8, UINT64_MAX}, {QCOW2_AT_BACKING_LEN, 4, UINT32_MAX}},
-       ERROR_INVALID_ARGUMENT,
-       "backing file"},
-      {{{QCOW2_AT_CRYPT, 4, 1}}, ERROR_INVALID_ARGUMENT, "encrypted (AES)"},
-      {{{QCOW2_AT_CRYPT, 4, 2}}, ERROR_INVALID_ARGUMENT, "encrypted (LUKS)"},
-      {{{QCOW2_AT_CRYPT, 4, 3}}, ERROR_INVALID_ARGUMENT, "encrypted (method 3)"},
-      {{{112, 4, 0x0537be77}, {116, 4, 16}}, ERROR_INVALID_ARGUMENT, "encrypted (LUKS)"},
-      {{{QCOW2_AT_L1_SIZE, 4, 0}}, ERROR_DATA_LOSS, "L1 table is too small"},
-      {{{QCOW2_AT_L1_SIZE, 4, (4 << 20) + 1}}, ERROR_INVALID_ARGUMENT, "L1 table is too large"},
-      {{{QCOW2_AT_L1_SIZE, 4, UINT32_MAX}}, ERROR_INVALID_ARGUMENT, "L1 table is too large"},
-      {{{QCOW2_AT_L1_SIZE, 4, 1 << 20}}, ERROR_DATA_LOSS, "L1 table at 0x30000 lies outside"},
-      {{{QCOW2_AT_L1_OFFSET, 8, 0}}, ERROR_DATA_LOSS, "L1 table cannot be at 0x0"},
-      {{{QCOW2_AT_L1_OFFSET, 8, 0x30200}}, ERROR_DATA_LOSS, "L1 table at 0x30200 is not aligned"},
-      {{{QCOW2_AT_L1_OFFSET, 8, 0x7fffffffffff0000}}, ERROR_DATA_LOSS, "L1 table cannot be at"},
-      {{{QCOW2_AT_L1_OFFSET, 8, 0x40000}}, ERROR_DATA_LOSS, "L1 table at 0x40000 lies outside"},
-      {{{QCOW2_AT_REFCOUNT_TABLE, 8, 0}}, ERROR_DATA_LOSS, "refcount table cannot be at 0x0"},
-      {{{QCOW2_AT_REFCOUNT_TABLE, 8, 0x40000}}, ERROR_DATA_LOSS, "refcount table at 0x40000 lies"},
-      {{{QCOW2_AT_REFCOUNT_TABLE, 8, 1}}, ERROR_DATA_LOSS, "is not aligned"},
-      {{{QCOW2_AT_REFCOUNT_TABLE_CLUSTERS, 4, 0}}, ERROR_DATA_LOSS, "no refcount table"},
-      {{{QCOW2_AT_REFCOUNT_TABLE_CLUSTERS, 4, 129}}, ERROR_INVALID_ARGUMENT, "too large"},
-      {{{QCOW2_AT_REFCOUNT_TABLE_CLUSTERS, 4, UINT32_MAX}}, ERROR_INVALID_ARGUMENT, "too large"},
-      {{{QCOW2_AT_SNAPSHOTS, 4, 1}}, ERROR_DATA_LOSS, "snapshot table cannot be at 0x0"},
-      {{{QCOW2_AT_SNAPSHOTS, 4, 1}, {QCOW2_AT_SNAPSHOTS_OFFSET, 8, 0x40000}},
-       ERROR_DATA_LOSS,
-       "snapshot table at 0x40000 lies outside"},
-      {{{QCOW2_AT_SNAPSHOTS, 4, 65537}}, ERROR_INVALID_ARGUMENT, "too many snapshots"},
-      {{{QCOW2_AT_INCOMPATIBLE, 8, 2}}, ERROR_DATA_LOSS, "marked as corrupt"},
-      {{{QCOW2_AT_INCOMPATIBLE, 8, 4}}, ERROR_INVALID_ARGUMENT, "in another file"},
-      {{{QCOW2_AT_INCOMPATIBLE, 8, 8}}, ERROR_DATA_LOSS, "contradict"},
-      {{{QCOW2_AT_COMPRESSION, 1, 1}}, ERROR_DATA_LOSS, "contradict"},
-      {{{QCOW2_AT_INCOMPATIBLE, 8, 8}, {QCOW2_AT_COMPRESSION, 1, 2}},
-       ERROR_INVALID_ARGUMENT,
-       "compression type 2"},
-      {{{QCOW2_AT_INCOMPATIBLE, 8, 32}}, ERROR_INVALID_ARGUMENT, "not known (bit 5)"},
-      {{{QCOW2_AT_INCOMPATIBLE, 8, (uint64_t)1 << 63}},
-       ERROR_INVALID_ARGUMENT,
-       "not known (bit 63)"},
-      {{{QCOW2_AT_REFCOUNT_ORDER, 4, 7}}, ERROR_DATA_LOSS, "2^7 bits"},
-      {{{QCOW2_AT_HEADER_LENGTH, 4, 96}}, ERROR_DATA_LOSS, "cannot have 96 bytes"},
-      {{{QCOW2_AT_HEADER_LENGTH, 4, 105}}, ERROR_DATA_LOSS, "cannot have 105 bytes"},
-      {{{QCOW2_AT_HEADER_LENGTH, 4, 0x10008}}, ERROR_DATA_LOSS, "cannot have 65544 bytes"},
-      {{{112, 4, 1}, {116, 4, UINT32_MAX}}, ERROR_DATA_LOSS, "extension 0x00000001 is longer"},
-      {{{112, 4, 7}, {116, 4, 65536 - 112 - 8 + 1}}, ERROR_DATA_LOSS, "is longer than the header"},
-  };
-  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+  for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
     CLEANUP(qcow2_image_clear) struct qcow2_image image;
     CLEANUP(error_freep) struct error *err = NULL;
     struct qcow2_header header;
     qcow2_image_init(&image, 3, 16, GIB, false);
     for (size_t j = 0; j < 3; j++)
-      apply(&image, &rows[i].patches[j]);
-    CHECK_ROW(parse(&image, &header, &err) == -1, rows[i].text);
-    CHECK_ERROR(&err, rows[i].code, rows[i].text);
+      apply(&image, &refusals[i].patches[j]);
+    CHECK_ROW(parse(&image, &header, &err) == -1, refusals[i].text);
+    CHECK_ERROR(&err, refusals[i].code, refusals[i].text);
   }
 }
 
@@ -189,12 +189,12 @@ test_unknown_features_are_named_by_the_file(void)
   qcow2_image_put32(&image, 116, 3 * 48);
   char *names = image.bytes.data + 120;
   names[1] = 6;
-  memcpy(names + 2, "another", 7);
+  (void)snprintf(names + 2, 46, "another");
   names[48] = 1; /* a compatible one */
   names[49] = 7;
-  memcpy(names + 50, "wrong", 5);
+  (void)snprintf(names + 50, 46, "wrong");
   names[97] = 7;
-  memcpy(names + 98, "time travel\n", 12);
+  (void)snprintf(names + 98, 46, "time travel\n");
   CHECK_NUMBER(parse(&image, &header, &err), -1);
   CHECK_ERROR(&err, ERROR_INVALID_ARGUMENT, "feature 'time travel?' (bit 7)");
 }
@@ -231,10 +231,10 @@ test_a_short_file_is_refused_wherever_it_ends(void)
 {
   CLEANUP(qcow2_image_clear) struct qcow2_image image;
   qcow2_image_init(&image, 3, 9, 10000, false);
-  for (size_t len = 0; len < 4 * 512; len++) {
+  for (size_t len = 0; len < (size_t)4 * 512; len++) {
     CLEANUP(error_freep) struct error *err = NULL;
     struct qcow2_header header;
-    if (len >= 3 * 512 + 8 * 1)
+    if (len >= (size_t)3 * 512 + 8)
       break; /* the L1 table has one entry */
     CHECK_NUMBER(qcow2_header_parse(image.bytes.data, len, len, &header, &err), -1);
     CU_ASSERT(err && err->code == ERROR_DATA_LOSS);

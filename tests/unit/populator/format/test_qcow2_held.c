@@ -59,8 +59,8 @@ test_slack_is_limited_and_does_not_count(void)
     qcow2_held_add(&held, i * 1000, data, 10, true);
   CHECK_NUMBER(held.bytes, 0);
   CHECK_NUMBER(held.slack_count, QCOW2_SLACK_MAX);
-  CHECK_NUMBER(qcow2_held_read(&held, 499 * 1000, buf, 10), 0);
-  CHECK_NUMBER(qcow2_held_read(&held, 500 * 1000, buf, 10), 10);
+  CHECK_NUMBER(qcow2_held_read(&held, 499000, buf, 10), 0);
+  CHECK_NUMBER(qcow2_held_read(&held, 500000, buf, 10), 10);
   CHECK_NUMBER(qcow2_held_read(&held, (count - 1) * 1000, buf, 10), 10);
 }
 

@@ -59,30 +59,30 @@ test_a_small_image_is_mapped(void)
 static void
 test_what_is_damaged_is_refused(void)
 {
-  enum { AT_L1 = 3 * 512, AT_REFCOUNT_TABLE = 512, AT_L2 = 4 * 512 };
+  enum { AT_L1 = 0x600, AT_REFCOUNT_TABLE = 0x200, AT_L2 = 0x800 };
   static const struct {
     size_t at;
     uint64_t value;
     const char *text;
   } rows[] = {
       {AT_L1, 0x100000, "an L2 table at 0x100000 lies outside"},
-      {AT_L1, 8 * 512, "lies outside"}, /* only just */
+      {AT_L1, 0x1000, "lies outside"}, /* only just */
       {AT_L1, 0xa01, "reserved bits"},
       {AT_L1, 512, "an L2 table at 0x200 overlaps the refcount table"},
-      {AT_L1, 2 * 512, "overlaps"}, /* a refcount block */
-      {AT_L1, 3 * 512, "overlaps the L1 table"},
-      {AT_L1 + 8, 4 * 512, "an L2 table at 0x800 overlaps an L2 table"},
+      {AT_L1, 0x400, "overlaps"}, /* a refcount block */
+      {AT_L1, 0x600, "overlaps the L1 table"},
+      {AT_L1 + 8, 0x800, "an L2 table at 0x800 overlaps an L2 table"},
       {AT_REFCOUNT_TABLE, 0x100000, "a refcount block at 0x100000 lies outside"},
       {AT_REFCOUNT_TABLE, 0x401, "reserved bits"},
-      {AT_REFCOUNT_TABLE, 4 * 512, "overlaps"},
+      {AT_REFCOUNT_TABLE, 0x800, "overlaps"},
       {AT_REFCOUNT_TABLE, 0, NULL}, /* there need not be one */
-      {AT_REFCOUNT_TABLE, 5 * 512, "a data cluster at 0xa00 overlaps a refcount block"},
+      {AT_REFCOUNT_TABLE, 0xa00, "a data cluster at 0xa00 overlaps a refcount block"},
       {AT_L2, 0x100000, "a data cluster at 0x100000 lies outside"},
       {AT_L2, 0xc02, "reserved bits"},
       {AT_L2, 0, NULL},
-      {AT_L2, 4 * 512, "overlaps an L2 table"},
+      {AT_L2, 0x800, "overlaps an L2 table"},
       {AT_L2 + 16, 512, "overlaps the refcount table"},
-      {AT_L2 + 16, 6 * 512, "share"},
+      {AT_L2 + 16, 0xc00, "share"},
       {AT_L2 + 16, QCOW2_IMAGE_COMPRESSED | 0x100000, "a compressed cluster at 0x100000 lies"},
       {AT_L2 + 16, QCOW2_IMAGE_COMPRESSED | 0x810, "a compressed cluster at 0x810 overlaps"},
       {AT_L2 + 16, QCOW2_IMAGE_COMPRESSED | 0xc10, "share"},

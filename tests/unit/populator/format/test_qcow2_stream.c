@@ -48,7 +48,8 @@ place_part(struct making *making, unsigned part, bool is_compressed, uint64_t mo
 {
   CLEANUP(buffer_clear) struct buffer packed = {0};
   size_t offsets[64], lens[64], count = 0;
-  for (uint64_t i = part * 64; i < (part + 1) * 64 && i < CLUSTERS && most > 0; i++) {
+  uint64_t first = (uint64_t)part * 64;
+  for (uint64_t i = first; i < first + 64 && i < CLUSTERS && most > 0; i++) {
     if (making->is_placed[i])
       continue;
     most--;
@@ -66,7 +67,7 @@ place_part(struct making *making, unsigned part, bool is_compressed, uint64_t mo
     return;
   uint64_t start = qcow2_image_append(&making->image, packed.data, packed.len);
   size_t at = 0;
-  for (uint64_t i = part * 64; i < (part + 1) * 64 && i < CLUSTERS && at < count; i++) {
+  for (uint64_t i = first; i < first + 64 && i < CLUSTERS && at < count; i++) {
     if (making->is_placed[i])
       continue;
     making->entries[i] =

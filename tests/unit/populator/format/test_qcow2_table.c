@@ -156,7 +156,7 @@ test_bad_l2_entries_are_refused(void)
     CLEANUP(error_freep) struct error *err = NULL;
     struct qcow2_header header = plain;
     header.version = rows[i].version;
-    bytes_put_be64(table + 5 * 8, rows[i].entry);
+    bytes_put_be64(table + 40, rows[i].entry);
     CHECK_NUMBER(qcow2_l2_decode(&header, 0, table, note, &found, &err), -1);
     CHECK_ERROR(&err, ERROR_DATA_LOSS, rows[i].text);
   }
@@ -241,68 +241,66 @@ extents_of(const struct qcow2_header *header, struct qcow2_run run, uint64_t max
   return text;
 }
 
+static const struct {
+  const struct qcow2_header *header;
+  struct qcow2_run run;
+  uint64_t max_bytes;
+  const char *text;
+} extents[] = {
+    {&plain,
+     {.host_offset = 0x8000, .count = 3, .subclusters = UINT32_MAX},
+     UINT64_MAX,
+     "0+3000@8000+3000 "},
+    {&plain,
+     {.host_offset = 0x8000, .count = 3, .subclusters = UINT32_MAX},
+     0x2fff,
+     "0+2000@8000+2000 2000+1000@a000+1000 "},
+    {&plain,
+     {.host_offset = 0x8000, .virtual_offset = 0x201000, .count = 2, .subclusters = UINT32_MAX},
+     UINT64_MAX,
+     "201000+1200@8000+1200 "}, /* up to the end of the disk */
+    {&plain,
+     {.host_offset = 0x8000, .virtual_offset = 0x202000, .count = 1, .subclusters = UINT32_MAX},
+     0x1000,
+     "202000+200@8000+200 "},
+    {&plain,
+     {.host_offset = 0x8123, .count = 2, .kind = QCOW2_COMPRESSED},
+     UINT64_MAX,
+     "c0+1000@8123+2dd "},
+    {&plain,
+     {.host_offset = 0x8123, .virtual_offset = 0x202000, .count = 1, .kind = QCOW2_COMPRESSED},
+     UINT64_MAX,
+     "c202000+200@8123+dd "},
+    {&extended, {.host_offset = 0x8000, .count = 1, .subclusters = 0x1}, 0x4000, "0+200@8000+200 "},
+    {&extended,
+     {.host_offset = 0x8000, .count = 1, .subclusters = 0x80000001},
+     0x4000,
+     "0+200@8000+200 3e00+200@be00+200 "},
+    {&extended,
+     {.host_offset = 0x8000, .count = 1, .subclusters = 0x0ff000f0},
+     0x4000,
+     "800+800@8800+800 2800+1000@a800+1000 "},
+    {&extended,
+     {.host_offset = 0x8000, .count = 1, .subclusters = 0x7fffffff},
+     0x4000,
+     "0+3e00@8000+3e00 "},
+    /* the disk ends in the second subcluster of its last cluster */
+    {&extended,
+     {.host_offset = 0x8000, .virtual_offset = 0x28000, .count = 1, .subclusters = 0xfffffffe},
+     0x4000,
+     "28200+bc@8200+bc "},
+    {&extended,
+     {.host_offset = 0x8000, .virtual_offset = 0x28000, .count = 1, .subclusters = 0xf0},
+     0x4000,
+     ""},
+};
+
 static void
 test_runs_become_extents(void)
 {
-  static const struct {
-    const struct qcow2_header *header;
-    struct qcow2_run run;
-    uint64_t max_bytes;
-    const char *text;
-  } rows[] = {
-      {&plain,
-       {.host_offset = 0x8000, .count = 3, .subclusters = UINT32_MAX},
-       UINT64_MAX,
-       "0+3000@8000+3000 "},
-      {&plain,
-       {.host_offset = 0x8000, .count = 3, .subclusters = UINT32_MAX},
-       0x2fff,
-       "0+2000@8000+2000 2000+1000@a000+1000 "},
-      {&plain,
-       {.host_offset = 0x8000, .virtual_offset = 0x201000, .count = 2, .subclusters = UINT32_MAX},
-       UINT64_MAX,
-       "201000+1200@8000+1200 "}, /* up to the end of the disk */
-      {&plain,
-       {.host_offset = 0x8000, .virtual_offset = 0x202000, .count = 1, .subclusters = UINT32_MAX},
-       0x1000,
-       "202000+200@8000+200 "},
-      {&plain,
-       {.host_offset = 0x8123, .count = 2, .kind = QCOW2_COMPRESSED},
-       UINT64_MAX,
-       "c0+1000@8123+2dd "},
-      {&plain,
-       {.host_offset = 0x8123, .virtual_offset = 0x202000, .count = 1, .kind = QCOW2_COMPRESSED},
-       UINT64_MAX,
-       "c202000+200@8123+dd "},
-      {&extended,
-       {.host_offset = 0x8000, .count = 1, .subclusters = 0x1},
-       0x4000,
-       "0+200@8000+200 "},
-      {&extended,
-       {.host_offset = 0x8000, .count = 1, .subclusters = 0x80000001},
-       0x4000,
-       "0+200@8000+200 3e00+200@be00+200 "},
-      {&extended,
-       {.host_offset = 0x8000, .count = 1, .subclusters = 0x0ff000f0},
-       0x4000,
-       "800+800@8800+800 2800+1000@a800+1000 "},
-      {&extended,
-       {.host_offset = 0x8000, .count = 1, .subclusters = 0x7fffffff},
-       0x4000,
-       "0+3e00@8000+3e00 "},
-      /* the disk ends in the second subcluster of its last cluster */
-      {&extended,
-       {.host_offset = 0x8000, .virtual_offset = 0x28000, .count = 1, .subclusters = 0xfffffffe},
-       0x4000,
-       "28200+bc@8200+bc "},
-      {&extended,
-       {.host_offset = 0x8000, .virtual_offset = 0x28000, .count = 1, .subclusters = 0xf0},
-       0x4000,
-       ""},
-  };
-  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-    CLEANUP(freep) char *text = extents_of(rows[i].header, rows[i].run, rows[i].max_bytes);
-    CHECK_STRING(text, rows[i].text);
+  for (size_t i = 0; i < sizeof(extents) / sizeof(extents[0]); i++) {
+    CLEANUP(freep) char *text = extents_of(extents[i].header, extents[i].run, extents[i].max_bytes);
+    CHECK_STRING(text, extents[i].text);
   }
 }
 

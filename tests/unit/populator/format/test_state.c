@@ -46,7 +46,7 @@ test_anything_but_the_seal_is_refused(void)
   struct buffer opened = {0};
   size_t used;
   for (unsigned i = 0; i < 1000; i++)
-    state_put_number(&body, i * i);
+    state_put_number(&body, (uint64_t)i * i);
   REQUIRE(state_seal(FORM, &body, &state, NULL) == 0);
   CHECK_NUMBER(state_unseal(FORM + 1, state.data, state.len, body.len, &opened, &used, &err), -1);
   CHECK_ERROR(&err, ERROR_DATA_LOSS, "another form");
