@@ -13,7 +13,7 @@
  *          --chunk N        of a map
  *          --window N       of a stream
  *          --threads N      of a map
- *          --passes N       decode so many times, write nothing: for measuring
+ *          --passes N       decode so many times, write nothing: for measuring; 0: only look
  * Prints what it did, a "name value" a line. Exit status 1, and the message, when it refuses. */
 #include <errno.h>
 #include <fcntl.h>
@@ -222,7 +222,9 @@ map_chunks(struct job *job, struct qcow2_map *map, struct error **err)
   for (uint64_t at = 0; r == 0 && at < job->len; at += job->options.chunk) {
     uint64_t end = at + job->options.chunk;
     r = qcow2_map_chunk(map, at, end < job->len ? end : job->len, &extents, err);
-    for (size_t i = 0; r == 0 && i < extents.count; i++)
+    if (job->options.passes == 0)
+      job->extents += extents.count;
+    for (size_t i = 0; r == 0 && i < extents.count && job->options.passes > 0; i++)
       r = put_extent(job, &extents.items[i], job->data + extents.items[i].host_offset, err);
   }
   qcow2_extents_clear(&extents);
@@ -238,7 +240,7 @@ map_file(struct job *job, struct error **err)
     return -1;
   const struct qcow2_header *header = qcow2_map_header(map);
   int r = begin_disk(job, header, err);
-  for (unsigned i = 0; r == 0 && i < job->options.passes; i++)
+  for (unsigned i = 0; r == 0 && (i == 0 || i < job->options.passes); i++)
     r = map_chunks(job, map, err);
   end_disk(job);
   (void)printf("virtual_size %" PRIu64 "\nallocated %" PRIu64 "\n", header->virtual_size,
