@@ -18,7 +18,7 @@ read_header(const struct qcow2_file *file, struct qcow2_header *ret_header, stru
 {
   size_t len = file->size < QCOW2_HEADER_BYTES ? file->size : QCOW2_HEADER_BYTES;
   CLEANUP(freep) char *bytes = xcalloc(1, QCOW2_HEADER_BYTES);
-  if (file->read_at(file->context, bytes, len, 0, err) < 0)
+  if (len > 0 && file->read_at(file->context, bytes, len, 0, err) < 0)
     return error_wrap(err, "qcow2: read the header");
   return qcow2_header_parse(bytes, len, file->size, ret_header, err);
 }
