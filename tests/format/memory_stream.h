@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A stream of bytes in memory, which the caller keeps. */
+#ifndef TESTS_FORMAT_MEMORY_STREAM_H
+#define TESTS_FORMAT_MEMORY_STREAM_H
+
+#include "populator/source/stream.h"
+
+/* From offset on; no read gives more than `piece` bytes (0: as many as are asked for). */
+struct stream *memory_stream_new(const void *data, size_t len, size_t offset, size_t piece);
+/* Fails, UNAVAILABLE, at this offset. */
+void memory_stream_fail_at(struct stream *stream, size_t offset);
+/* How many bytes of the data have been read. */
+size_t memory_stream_position(const struct stream *stream);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "populator/format/xz.h"
+
+#include <lzma.h>
+#include <string.h>
+
+#include "lib/base/memory.h"
+#include "tests/format/memory_stream.h"
+#include "tests/format/pack.h"
+#include "tests/unit/unit.h"
+
+#define DATA_LEN ((size_t)300000)
+
+static char data[DATA_LEN];
+
+static void
+pack_xz(struct buffer *out, const char *bytes, size_t len, uint32_t preset)
+{
+  size_t room = lzma_stream_buffer_bound(len), used = 0;
+  CLEANUP(freep) uint8_t *packed = xcalloc(1, room);
+  REQUIRE(lzma_easy_buffer_encode(preset, LZMA_CHECK_CRC64, NULL, (const uint8_t *)bytes, len,
+                                  packed, &used, room) == LZMA_OK);
+  (void)buffer_append(out, packed, used);
+}
+
+static ssize_t
+read_all(const struct buffer *packed, size_t piece, char *buf, size_t room, struct error **err)
+{
+  CLEANUP(stream_closep) struct stream *stream = NULL;
+  REQUIRE(xz_stream_new(memory_stream_new(packed->data, packed->len, 0, piece), &stream, err) == 0);
+  CU_ASSERT_FALSE(stream_can_save(stream));
+  ssize_t got = stream_read_most(stream, buf, room, err);
+  char more;
+  if (got >= 0 && stream_read(stream, &more, 1, err) != 0)
+    return -1;
+  return got;
+}
+
+static void
+test_streams_follow_each_other(void)
+{
+  static char buf[DATA_LEN + 1];
+  CLEANUP(buffer_clear) struct buffer packed = {0};
+  pack_fill(data, DATA_LEN, 1);
+  pack_xz(&packed, data, 100000, 6);
+  pack_xz(&packed, data + 100000, 0, 0);
+  (void)buffer_append(&packed, "\0\0\0\0", 4); /* padding, as the format allows it */
+  pack_xz(&packed, data + 100000, DATA_LEN - 100000, 1);
+  for (size_t piece = 0; piece < 3000; piece += 977) {
+    CHECK_NUMBER(read_all(&packed, piece, buf, sizeof(buf), NULL), DATA_LEN);
+    CU_ASSERT(memcmp(buf, data, DATA_LEN) == 0);
+  }
+}
+
+static void
+test_an_early_end_is_an_error_wherever(void)
+{
+  static char buf[DATA_LEN];
+  CLEANUP(buffer_clear) struct buffer packed = {0};
+  pack_fill(data, DATA_LEN, 2);
+  pack_xz(&packed, data, 2000, 0);
+  for (size_t len = packed.len; len-- > 0;) {
+    CLEANUP(error_freep) struct error *err = NULL;
+    packed.len = len;
+    CHECK_NUMBER(read_all(&packed, 0, buf, sizeof(buf), &err), -1);
+    CHECK_ERROR(&err, ERROR_DATA_LOSS, "too early");
+  }
+}
+
+static void
+test_damage_is_told(void)
+{
+  static const struct {
+    size_t offset;
+    enum error_code code;
+    const char *text;
+  } rows[] = {
+      {0, ERROR_DATA_LOSS, "no xz header"},
+      {7, ERROR_DATA_LOSS, "damaged"},
+      {200, ERROR_DATA_LOSS, "damaged"},
+  };
+  static char buf[DATA_LEN];
+  pack_fill(data, DATA_LEN, 3);
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    CLEANUP(error_freep) struct error *err = NULL;
+    CLEANUP(buffer_clear) struct buffer packed = {0};
+    pack_xz(&packed, data, 5000, 0);
+    packed.data[rows[i].offset] ^= 1;
+    CHECK_NUMBER(read_all(&packed, 0, buf, sizeof(buf), &err), -1);
+    CHECK_ERROR(&err, rows[i].code, rows[i].text);
+  }
+}
+
+static void
+test_what_stands_behind_the_end_is_an_error(void)
+{
+  static char buf[DATA_LEN];
+  CLEANUP(error_freep) struct error *err = NULL;
+  CLEANUP(buffer_clear) struct buffer packed = {0};
+  pack_xz(&packed, data, 5000, 0);
+  (void)buffer_append_text(&packed, "something else");
+  CHECK_NUMBER(read_all(&packed, 0, buf, sizeof(buf), &err), -1);
+  CU_ASSERT_PTR_NOT_NULL(err);
+}
+
+/* A dictionary of 1 GiB: the header asks for it, whatever the data needs. */
+static void
+test_memory_is_limited(void)
+{
+  static char buf[1000];
+  CLEANUP(error_freep) struct error *err = NULL;
+  CLEANUP(buffer_clear) struct buffer packed = {0};
+  lzma_options_lzma options;
+  REQUIRE(!lzma_lzma_preset(&options, 0));
+  options.dict_size = (uint32_t)1 << 30;
+  lzma_filter filters[] = {{LZMA_FILTER_LZMA2, &options}, {LZMA_VLI_UNKNOWN, NULL}};
+  uint8_t out[4096];
+  size_t used = 0;
+  REQUIRE(lzma_stream_buffer_encode(filters, LZMA_CHECK_CRC32, NULL, (const uint8_t *)"x", 1, out,
+                                    &used, sizeof(out)) == LZMA_OK);
+  (void)buffer_append(&packed, out, used);
+  CHECK_NUMBER(read_all(&packed, 0, buf, sizeof(buf), &err), -1);
+  CHECK_ERROR(&err, ERROR_RESOURCE_EXHAUSTED, "1025 MiB of memory");
+}
+
+UNIT_MAIN("populator/format/xz", UNIT_TEST(test_streams_follow_each_other),
+          UNIT_TEST(test_an_early_end_is_an_error_wherever), UNIT_TEST(test_damage_is_told),
+          UNIT_TEST(test_what_stands_behind_the_end_is_an_error), UNIT_TEST(test_memory_is_limited))
