@@ -54,8 +54,12 @@ stream_can_save(const struct stream *stream)
 int
 stream_save(struct stream *stream, struct buffer *state, struct error **err)
 {
+  CLEANUP(buffer_clear) struct buffer own = {0};
+  if (stream->ops->save(stream, &own, err) < 0)
+    return -1;
   if (stream->below && stream_save(stream->below, state, err) < 0)
     return -1;
   (void)buffer_append(state, stream->ops->name, __builtin_strlen(stream->ops->name) + 1);
-  return stream->ops->save(stream, state, err);
+  (void)buffer_append(state, own.data, own.len);
+  return 0;
 }
