@@ -22,7 +22,7 @@ struct source_options {
 struct source;
 
 struct source_ops {
-  /* What the URL begins with, "https:"; NULL for a plain path and "-". */
+  /* What the URL begins with: "https:". */
   const char *scheme;
   /* Connects and fills the members of struct source. On failure nothing stays open. */
   int (*open)(const char *url, const struct source_options *options, struct source **ret_source,
@@ -34,6 +34,9 @@ struct source_ops {
    * source must outlive it. */
   int (*stream)(struct source *source, uint64_t offset, struct stream **ret_stream,
                 struct error **err);
+  /* Makes what is under way, and what comes later, fail with CANCELLED soon. Any thread. NULL where
+   * nothing takes long. */
+  void (*cancel)(struct source *source);
   void (*close)(struct source *source);
 };
 
@@ -42,16 +45,21 @@ struct source {
   const struct source_ops *ops;
   char *label;   /* the URL without credentials: for messages */
   uint64_t size; /* of what the source gives, in bytes, or SOURCE_SIZE_UNKNOWN */
-  char *
-      identity; /* other bytes, other identity: "etag:…", "sha256:…"; NULL when it cannot be told */
+  /* Of the bytes behind this URL: other bytes, other identity: "etag:…", "sha256:…"; NULL when it
+   * cannot be told. */
+  char *identity;
   char *digest; /* "sha256:…" of the whole content where the source itself promises it, else NULL */
   bool can_seek;   /* read_at works */
   bool can_resume; /* stream works from any offset */
 };
 
+/* By the scheme of the URL; what has none is a path, or "-" for standard input. */
 int source_open(const char *url, const struct source_options *options, struct source **ret_source,
                 struct error **err);
 void source_close(struct source *source);
 DEFINE_CLEANUP(struct source *, source_close)
+
+/* Frees the members above, for a source's own close. */
+void source_clear(struct source *source);
 
 #endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/http/http_setup.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <strings.h>
+
+#include "lib/base/memory.h"
+#include "lib/http/http_header.h"
+#include "lib/http/s3_sign.h"
+
+#define CONNECT_TIMEOUT_MS 15000L
+#define BUFFER_BYTES (256L << 10)
+/* A part of an upload waits so long for "100 Continue" before it is sent all the same. */
+#define EXPECT_TIMEOUT_MS 200L
+
+const char *
+http_setup_method(const struct http_request *request)
+{
+  return request->method ? request->method : "GET";
+}
+
+static bool
+is_one_line(const char *text)
+{
+  return !text || !strpbrk(text, "\r\n");
+}
+
+static bool
+are_lines(const char *const *headers)
+{
+  for (; headers && *headers; headers++) {
+    if (!is_one_line(*headers))
+      return false;
+  }
+  return true;
+}
+
+int
+http_setup_check(const struct http_client *client, const struct http_request *request,
+                 struct error **err)
+{
+  const struct http_options *options = &client->options;
+  if (!are_lines(options->headers) || !are_lines(request->headers))
+    return error_set(err, ERROR_INVALID_ARGUMENT, "a header has a line break in it");
+  if (!is_one_line(options->bearer) || !is_one_line(request->bearer))
+    return error_set(err, ERROR_INVALID_ARGUMENT, "the bearer token has a line break in it");
+  return request->s3 ? s3_sign_check(request->s3, err) : 0;
+}
+
+static void
+add(struct curl_slist **headers, const char *line)
+{
+  struct curl_slist *longer = curl_slist_append(*headers, line);
+  if (!longer)
+    abort(); /* out of memory */
+  *headers = longer;
+}
+
+static void
+add_all(struct curl_slist **headers, const char *const *lines)
+{
+  for (; lines && *lines; lines++)
+    add(headers, *lines);
+}
+
+static void
+add_value(struct curl_slist **headers, const char *name, const char *value)
+{
+  CLEANUP(freep) char *line = xasprintf("%s: %s", name, value);
+  add(headers, line);
+}
+
+static bool
+names_header(const struct curl_slist *headers, const char *name)
+{
+  size_t len = strlen(name);
+  for (; headers; headers = headers->next) {
+    if (strncasecmp(headers->data, name, len) == 0 && headers->data[len] == ':')
+      return true;
+  }
+  return false;
+}
+
+/* A weak ETag cannot be sent: no server would find it to match. */
+static void
+add_conditions(struct curl_slist **headers, const struct http_request *request)
+{
+  if (request->if_match && http_etag_kind(request->if_match) == HTTP_ETAG_STRONG)
+    add_value(headers, "If-Match", request->if_match);
+  else if (request->if_unmodified_since)
+    add_value(headers, "If-Unmodified-Since", request->if_unmodified_since);
+}
+
+static struct curl_slist *
+headers_of(const struct http_hop *hop)
+{
+  const struct http_request *request = hop->request;
+  struct curl_slist *headers = NULL;
+  add(&headers, "Accept-Encoding: identity"); /* bytes as they are stored, or ranges mean nothing */
+  if (hop->is_trusted)
+    add_all(&headers, hop->client->options.headers);
+  add_all(&headers, request->headers);
+  add_conditions(&headers, request);
+  if (request->body && !names_header(headers, "Content-Type"))
+    add(&headers, "Content-Type: application/octet-stream");
+  if (!request->s3) /* curl would take the line for one to be signed */
+    add(&headers, "Expect:");
+  return headers;
+}
+
+static void
+set_credentials(CURL *easy, const struct http_hop *hop)
+{
+  const struct http_options *options = &hop->client->options;
+  const char *bearer = hop->request->bearer;
+  const char *user = hop->user;
+  const char *password = hop->password;
+  if (!bearer && !user) {
+    bearer = options->bearer;
+    user = bearer ? NULL : options->user;
+    password = bearer ? NULL : options->password;
+  }
+  if (bearer) {
+    (void)curl_easy_setopt(easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER);
+    (void)curl_easy_setopt(easy, CURLOPT_XOAUTH2_BEARER, bearer);
+  } else if (user) {
+    (void)curl_easy_setopt(easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+    (void)curl_easy_setopt(easy, CURLOPT_USERNAME, user);
+    (void)curl_easy_setopt(easy, CURLOPT_PASSWORD, password ? password : "");
+  }
+}
+
+static void
+set_method(CURL *easy, const struct http_request *request)
+{
+  const char *method = http_setup_method(request);
+  if (strcmp(method, "HEAD") == 0) {
+    (void)curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+    return;
+  }
+  if (request->body || strcmp(method, "POST") == 0 || strcmp(method, "PUT") == 0) {
+    (void)curl_easy_setopt(easy, CURLOPT_POST, 1L);
+    (void)curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request->body ? request->body : "");
+    (void)curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_len);
+  }
+  (void)curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, method);
+}
+
+static void
+set_range(CURL *easy, const struct http_request *request)
+{
+  if (!request->has_range)
+    return;
+  CLEANUP(freep) char *range = NULL;
+  if (request->range_len)
+    range = xasprintf("%" PRIu64 "-%" PRIu64, request->range_offset,
+                      request->range_offset + request->range_len - 1);
+  else
+    range = xasprintf("%" PRIu64 "-", request->range_offset);
+  (void)curl_easy_setopt(easy, CURLOPT_RANGE, range);
+}
+
+static void
+set_tls(CURL *easy, const struct http_client *client)
+{
+  (void)curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
+  (void)curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
+  (void)curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+  if (client->trust.len == 0)
+    return;
+  struct curl_blob pem = {.data = client->trust.data, .len = client->trust.len};
+  (void)curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &pem);
+  (void)curl_easy_setopt(easy, CURLOPT_PROXY_CAINFO_BLOB, &pem);
+}
+
+/* HTTP/1.1 only: version 2 would put all parallel ranges into one connection, and buffers without a
+ * useful bound while a stream is paused. */
+static void
+set_connection(CURL *easy, const struct http_hop *hop)
+{
+  (void)curl_easy_setopt(easy, CURLOPT_URL, hop->url->text);
+  (void)curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  (void)curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+  (void)curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+  (void)curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
+  (void)curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, BUFFER_BYTES);
+  (void)curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+  (void)curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+  (void)curl_easy_setopt(easy, CURLOPT_USERAGENT, "imprint/" IMPRINT_VERSION);
+  (void)curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+  (void)curl_easy_setopt(easy, CURLOPT_EXPECT_100_TIMEOUT_MS, EXPECT_TIMEOUT_MS);
+  (void)curl_easy_setopt(easy, CURLOPT_PROXY, hop->proxy ? hop->proxy : "");
+  (void)curl_easy_setopt(easy, CURLOPT_NOPROXY, "");
+}
+
+void
+http_setup(CURL *easy, const struct http_hop *hop, struct curl_slist **ret_headers)
+{
+  const struct http_request *request = hop->request;
+  curl_easy_reset(easy);
+  set_connection(easy, hop);
+  set_tls(easy, hop->client);
+  set_method(easy, request);
+  set_range(easy, request);
+  struct curl_slist *headers = headers_of(hop);
+  if (request->s3 && hop->is_trusted) {
+    CLEANUP(freep) char *hash = s3_sign_body(request->body, request->body_len, hop->url->is_tls);
+    add_value(&headers, "x-amz-content-sha256", hash);
+    if (request->s3->session_token)
+      add_value(&headers, "x-amz-security-token", request->s3->session_token);
+    s3_sign(easy, request->s3);
+  } else if (hop->is_trusted) {
+    set_credentials(easy, hop);
+  }
+  (void)curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
+  *ret_headers = headers;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/http/s3.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "lib/base/cleanup.h"
+#include "lib/base/memory.h"
+#include "lib/http/http_url.h"
+
+/* One label of a host name. */
+static bool
+is_label(const char *bucket)
+{
+  size_t len = strspn(bucket, "abcdefghijklmnopqrstuvwxyz0123456789-");
+  return len > 0 && len <= 63 && !bucket[len] && bucket[0] != '-' && bucket[len - 1] != '-';
+}
+
+static bool
+is_address(const char *endpoint)
+{
+  struct http_url url = {0};
+  if (http_url_parse(endpoint, &url, NULL) < 0)
+    return false;
+  unsigned char address[16];
+  bool result =
+      inet_pton(AF_INET, url.host, address) == 1 || inet_pton(AF_INET6, url.host, address) == 1;
+  http_url_clear(&url);
+  return result;
+}
+
+char *
+s3_url(const struct s3_options *options, const char *bucket, const char *key)
+{
+  const char *region = options->region ? options->region : S3_DEFAULT_REGION;
+  CLEANUP(freep)
+  char *endpoint = options->endpoint ? xstrdup(options->endpoint)
+                                     : xasprintf("https://s3.%s.amazonaws.com", region);
+  size_t len = strlen(endpoint);
+  while (len > 0 && endpoint[len - 1] == '/')
+    endpoint[--len] = '\0';
+  CLEANUP(freep) char *path = http_url_encode(key ? key : "", true);
+  const char *behind_scheme = strstr(endpoint, "://");
+  if (options->path_style || !is_label(bucket) || !behind_scheme || is_address(endpoint)) {
+    CLEANUP(freep) char *name = http_url_encode(bucket, false);
+    return xasprintf("%s/%s%s%s", endpoint, name, key ? "/" : "", path);
+  }
+  behind_scheme += 3;
+  return xasprintf("%.*s%s.%s/%s", (int)(behind_scheme - endpoint), endpoint, bucket, behind_scheme,
+                   path);
+}

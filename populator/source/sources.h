@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sources there are; source_table.c lists them. */
+#ifndef POPULATOR_SOURCE_SOURCES_H
+#define POPULATOR_SOURCE_SOURCES_H
+
+#include "populator/source/source.h"
+
+extern const struct source_ops source_http_ops;
+extern const struct source_ops source_https_ops;
+extern const struct source_ops source_s3_ops;
+extern const struct source_ops source_file_ops; /* file:, paths, "-" */
+
+#endif
