@@ -23,8 +23,8 @@ struct stream_ops {
   /* Appends what another process needs to go on behind the last byte read; the lowest stream, the
    * offset to open its source at as a u64. It may read on from the stream below, which is saved
    * after it. RESOURCE_EXHAUSTED: not here, perhaps further on; the stream itself is sound and can
-   * be read. NULL where it cannot be done; then an import that is
-   * killed starts this stream from its beginning again. */
+   * be read. NULL where it cannot be done; then an import that is killed starts this stream from
+   * its beginning again. */
   int (*save)(struct stream *stream, struct buffer *state, struct error **err);
   /* Passes over exactly len bytes without reading them. NULL where they have to be read. */
   int (*skip)(struct stream *stream, uint64_t len, struct error **err);
