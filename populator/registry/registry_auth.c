@@ -31,7 +31,8 @@ struct registry_auth {
   /* The strings that these borrow are the options' and the credentials'. */
   struct http_client *plain; /* sends none of the credentials */
   struct http_client *basic; /* sends user and password; NULL without any */
-  struct http_client *token; /* asks for tokens: none of the headers meant for the registry */
+  struct http_client *token; /* asks for tokens: user and password, but not the further headers */
+  struct http_client *elsewhere; /* sends nothing that is meant for the registry */
 
   pthread_mutex_t mutex; /* guards all below */
   enum auth_kind kind;
@@ -72,6 +73,8 @@ make_clients(struct registry_auth *auth, const struct http_options *options)
     auth->basic = http_client_new(&http);
   http.headers = NULL;
   auth->token = http_client_new(&http);
+  http.user = http.password = NULL;
+  auth->elsewhere = http_client_new(&http);
 }
 
 static char *
@@ -116,6 +119,7 @@ registry_auth_free(struct registry_auth *auth)
   http_client_free(auth->plain);
   http_client_free(auth->basic);
   http_client_free(auth->token);
+  http_client_free(auth->elsewhere);
   credentials_clear(&auth->credentials);
   forget_token(auth);
   free(auth->realm);
@@ -130,6 +134,7 @@ registry_auth_cancel(struct registry_auth *auth)
 {
   http_client_cancel(auth->plain);
   http_client_cancel(auth->token);
+  http_client_cancel(auth->elsewhere);
   if (auth->basic)
     http_client_cancel(auth->basic);
 }
@@ -297,6 +302,12 @@ registry_auth_access(struct registry_auth *auth, struct registry_access *ret_acc
   }
   *ret_access = access;
   return 0;
+}
+
+struct http_client *
+registry_auth_elsewhere(struct registry_auth *auth)
+{
+  return auth->elsewhere;
 }
 
 void

@@ -44,6 +44,9 @@ int registry_auth_access(struct registry_auth *auth, struct registry_access *ret
                          struct error **err);
 void registry_access_clear(struct registry_access *access);
 
+/* For other servers than the registry: sends nothing that only the registry may see. */
+struct http_client *registry_auth_elsewhere(struct registry_auth *auth);
+
 /* The registry answered 401 to a request that was sent with this access. www_authenticate is what
  * it said; NULL: what it said before. Afterwards registry_auth_access() gives another one.
  * UNAUTHENTICATED when there is none: it was refused before, or there are no credentials. */

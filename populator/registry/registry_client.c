@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/base/memory.h"
+#include "lib/base/text.h"
 #include "lib/http/http_url.h"
 #include "populator/registry/document.h"
 #include "populator/transfer/checksum.h"
@@ -23,7 +24,8 @@ static const char *const manifest_headers[] = {
 };
 
 struct registry_client {
-  char *base; /* "https://host:5000/v2/repository/" */
+  char *origin; /* "https://host:5000/" */
+  char *base;   /* "https://host:5000/v2/repository/" */
   struct registry_auth *auth;
 };
 
@@ -33,10 +35,9 @@ struct registry_client {
 /* The answer to the question whether it speaks this version also tells what it wants to see, before
  * anything large is sent. */
 static int
-ping(struct registry_client *client, const struct reference *reference, bool insecure,
-     struct error **err)
+ping(struct registry_client *client, struct error **err)
 {
-  CLEANUP(freep) char *url = xasprintf("%s://%s/v2/", insecure ? "http" : "https", reference->host);
+  CLEANUP(freep) char *url = xasprintf("%sv2/", client->origin);
   CLEANUP(registry_access_clear) struct registry_access access = {0};
   CLEANUP(http_response_clear) struct http_response response = {0};
   if (registry_auth_access(client->auth, &access, err) < 0)
@@ -58,10 +59,10 @@ registry_client_open(const struct reference *reference, const struct registry_op
                      const char *actions, struct registry_client **ret_client, struct error **err)
 {
   CLEANUP(registry_client_closep) struct registry_client *client = xcalloc(1, sizeof(*client));
-  client->base = xasprintf("%s://%s/v2/%s/", options->insecure ? "http" : "https", reference->host,
-                           reference->repository);
+  client->origin = xasprintf("%s://%s/", options->insecure ? "http" : "https", reference->host);
+  client->base = xasprintf("%sv2/%s/", client->origin, reference->repository);
   if (registry_auth_new(reference, options, actions, &client->auth, err) < 0 ||
-      ping(client, reference, options->insecure, err) < 0)
+      ping(client, err) < 0)
     return -1;
   *ret_client = TAKE(client);
   return 0;
@@ -73,6 +74,7 @@ registry_client_close(struct registry_client *client)
   if (!client)
     return;
   registry_auth_free(client->auth);
+  free(client->origin);
   free(client->base);
   free(client);
 }
@@ -93,6 +95,8 @@ int
 registry_client_send(struct registry_client *client, const struct http_request *request,
                      struct http_response *ret_response, struct error **err)
 {
+  if (!text_starts_with(request->url, client->origin))
+    return http_send(registry_auth_elsewhere(client->auth), request, ret_response, err);
   for (unsigned try = 0;; try++) {
     CLEANUP(registry_access_clear) struct registry_access access = {0};
     CLEANUP(http_response_clear) struct http_response response = {0};

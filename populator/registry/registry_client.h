@@ -23,7 +23,7 @@ struct registry_auth *registry_client_auth(struct registry_client *client);
 char *registry_client_url(const struct registry_client *client, const char *rest);
 
 /* http_send() with whatever the registry wants to see; a refusal is answered with a new token once.
- */
+ * To another server than the registry (where an upload goes) no credentials are sent. */
 int registry_client_send(struct registry_client *client, const struct http_request *request,
                          struct http_response *ret_response, struct error **err);
 
