@@ -17,7 +17,6 @@
 #define CHUNK_BYTES ((size_t)8 << 20)
 /* Failures in a row without a byte of progress. */
 #define FAILURES_MAX 6
-#define PAUSE_FIRST_MS 200
 
 struct blob_upload {
   struct registry_client *client;
@@ -176,9 +175,9 @@ patch(struct blob_upload *upload, struct error **err)
 }
 
 static void
-pause_after(unsigned failures)
+pause_after_failure(const struct blob_upload *upload)
 {
-  long ms = (long)PAUSE_FIRST_MS << (failures - 1);
+  long ms = (long)registry_client_retry_ms(upload->client) << (upload->failures - 1);
   const struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
   (void)nanosleep(&pause, NULL);
 }
@@ -192,7 +191,7 @@ send_chunk(struct blob_upload *upload, struct error **err)
       continue;
     if (failure->code != ERROR_UNAVAILABLE || ++upload->failures > FAILURES_MAX)
       return error_set(err, failure->code, "%s", failure->message);
-    pause_after(upload->failures);
+    pause_after_failure(upload);
     if (ask_status(upload, err) < 0)
       return error_wrap(err, "%s", failure->message);
   }
@@ -284,7 +283,7 @@ complete(struct blob_upload *upload, const struct oci_descriptor *blob, struct e
       return 0;
     if (failure->code != ERROR_UNAVAILABLE || ++upload->failures > FAILURES_MAX)
       return error_set(err, failure->code, "%s", failure->message);
-    pause_after(upload->failures);
+    pause_after_failure(upload);
   }
 }
 

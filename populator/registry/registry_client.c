@@ -14,6 +14,9 @@
 #define TAGS_MAX 200000
 #define TAGS_BYTES_MAX ((uint64_t)16 << 20)
 
+/* As lib/http's own. */
+#define RETRY_FIRST_MS 200
+
 /* What can be read. Without it a registry gives the oldest kind there is. */
 static const char *const manifest_headers[] = {
     "Accept: " OCI_TYPE_INDEX,
@@ -27,6 +30,7 @@ struct registry_client {
   char *origin; /* "https://host:5000/" */
   char *base;   /* "https://host:5000/v2/repository/" */
   struct registry_auth *auth;
+  unsigned retry_ms;
 };
 
 /* ---- life --------------------------------------------------------------------------------------
@@ -60,6 +64,7 @@ registry_client_open(const struct reference *reference, const struct registry_op
 {
   CLEANUP(registry_client_closep) struct registry_client *client = xcalloc(1, sizeof(*client));
   client->origin = xasprintf("%s://%s/", options->insecure ? "http" : "https", reference->host);
+  client->retry_ms = options->http.retry_first_ms ? options->http.retry_first_ms : RETRY_FIRST_MS;
   client->base = xasprintf("%sv2/%s/", client->origin, reference->repository);
   if (registry_auth_new(reference, options, actions, &client->auth, err) < 0 ||
       ping(client, err) < 0)
@@ -83,6 +88,12 @@ struct registry_auth *
 registry_client_auth(struct registry_client *client)
 {
   return client->auth;
+}
+
+unsigned
+registry_client_retry_ms(const struct registry_client *client)
+{
+  return client->retry_ms;
 }
 
 char *

@@ -22,6 +22,9 @@ struct registry_auth *registry_client_auth(struct registry_client *client);
 /* The URL of what belongs to the repository, "blobs/sha256:…". To be freed. */
 char *registry_client_url(const struct registry_client *client, const char *rest);
 
+/* How long to wait after a first failure, as the options say. */
+unsigned registry_client_retry_ms(const struct registry_client *client);
+
 /* http_send() with whatever the registry wants to see; a refusal is answered with a new token once.
  * To another server than the registry (where an upload goes) no credentials are sent. */
 int registry_client_send(struct registry_client *client, const struct http_request *request,

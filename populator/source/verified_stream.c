@@ -29,8 +29,8 @@ check_digest(const struct verified_stream *verified, struct error **err)
   char actual[CHECKSUM_TEXT_MAX];
   checksum_text(&verified->checksum, actual);
   if (strcmp(actual, verified->digest) != 0)
-    return error_set(err, ERROR_DATA_LOSS, "the data has the digest %s, not %s as it should",
-                     actual, verified->digest);
+    return error_set(err, ERROR_DATA_LOSS, "blob %s: its data has the digest %s", verified->digest,
+                     actual);
   return 0;
 }
 
@@ -44,8 +44,7 @@ finish(struct verified_stream *verified, struct error **err)
     return -1;
   if (got > 0)
     return error_set(err, ERROR_DATA_LOSS,
-                     "the data is longer than the %" PRIu64 " bytes it has "
-                     "to be",
+                     "blob %s: longer than the %" PRIu64 " bytes it has to be", verified->digest,
                      verified->size);
   if (check_digest(verified, err) < 0)
     return -1;
@@ -63,8 +62,8 @@ verified_read(struct stream *stream, void *buf, size_t len, struct error **err)
   if (got < 0)
     return -1;
   if (got == 0 && len > 0)
-    return error_set(err, ERROR_DATA_LOSS, "the data ends after %" PRIu64 " of %" PRIu64 " bytes",
-                     verified->passed, verified->size);
+    return error_set(err, ERROR_DATA_LOSS, "blob %s: ends after %" PRIu64 " of %" PRIu64 " bytes",
+                     verified->digest, verified->passed, verified->size);
   checksum_update(&verified->checksum, buf, (size_t)got);
   verified->passed += (uint64_t)got;
   if (verified->passed == verified->size && !verified->is_right && finish(verified, err) < 0)
