@@ -108,6 +108,12 @@ candidates_add(struct candidates *candidates, const char *path, const char *link
 }
 
 const char *
+disk_search_place(const struct disk_search *search)
+{
+  return search->place;
+}
+
+const char *
 disk_search_path(const struct disk_search *search)
 {
   return search->files.paths[0];

@@ -42,6 +42,8 @@ int disk_search_check(const struct disk_search *search, struct error **err);
 int disk_search_layer_end(struct disk_search *search, bool is_last, enum disk_search_step *ret_step,
                           struct error **err);
 
+/* What is looked for now: what the user named, or where a link has led; the search owns it. */
+const char *disk_search_place(const struct disk_search *search);
 /* The path of the disk in the image, once it was found; the search owns it. */
 const char *disk_search_path(const struct disk_search *search);
 /* The layer that has the disk will be read from its beginning once more. */

@@ -121,9 +121,10 @@ test_lists_have_a_bound(void)
 static void
 test_an_index(void)
 {
-  static const char text[] = INDEX(ENTRY(",\"platform\":{\"os\":\"linux\",\"architecture\":"
-                                         "\"arm64\",\"variant\":\"v8\"}") "," ENTRY(
-      ",\"annotations\":{\"org.opencontainers.image.ref.name\":\"latest\",\"x\":\"y\"}"));
+  static const char text[] = INDEX(
+      ENTRY(",\"platform\":{\"os\":\"linux\",\"architecture\":"
+            "\"arm64\",\"variant\":\"v8\"}") "," ENTRY(",\"annotations\":{\"org.opencontainers."
+                                                       "image.ref.name\":\"latest\",\"x\":\"y\"}"));
   CLEANUP(oci_index_clear) struct oci_index index = {0};
   REQUIRE(oci_index_parse(text, strlen(text), &index, NULL) == 0);
   REQUIRE(index.count == 2);
