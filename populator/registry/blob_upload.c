@@ -323,7 +323,7 @@ blob_upload_put(struct registry_client *client, const void *data, size_t len,
 {
   CLEANUP(oci_descriptor_clear)
   struct oci_descriptor blob = {.digest = oci_digest_of(data, len), .size = len};
-  bool exists;
+  bool exists = false;
   if (blob_upload_exists(client, &blob, &exists, err) < 0)
     return -1;
   if (exists) {

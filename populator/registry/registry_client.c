@@ -309,7 +309,7 @@ fetch_page(struct registry_client *client, const char *last, struct tags *tags,
 int
 registry_client_tags(struct registry_client *client, char ***ret_tags, struct error **err)
 {
-  struct tags tags = {0};
+  struct tags tags = {.items = xcalloc(1, sizeof(char *))};
   size_t page = 0, known = 0;
   CLEANUP(freep) char *last = xstrdup("");
   do {

@@ -33,6 +33,8 @@ put_octal(char *field, size_t len, uint64_t value)
   (void)snprintf(field, len, "%0*" PRIo64, (int)len - 1, value);
 }
 
+static const char magic[] = {'u', 's', 't', 'a', 'r', '\0', '0', '0'};
+
 static void
 add_header(struct buffer *archive, const char *name, char type, unsigned mode, uint64_t size)
 {
@@ -46,7 +48,7 @@ add_header(struct buffer *archive, const char *name, char type, unsigned mode, u
   put_octal(block + 136, 12, 0); /* the time */
   memset(block + 148, ' ', 8);   /* the sum counts itself as blanks */
   block[156] = type;
-  memcpy(block + 257, "ustar\00000", 8);
+  memcpy(block + 257, magic, sizeof(magic));
   put_octal(block + 329, 8, 0);
   put_octal(block + 337, 8, 0);
   for (size_t i = 0; i < BLOCK; i++)

@@ -15,8 +15,8 @@ static const struct {
   const char *prefix;
   size_t digits;
 } kinds[] = {
-    [CHECKSUM_SHA256] = {"sha256:", 2 * SHA256_DIGEST_LENGTH},
-    [CHECKSUM_SHA512] = {"sha512:", 2 * SHA512_DIGEST_LENGTH},
+    [CHECKSUM_SHA256] = {"sha256:", (size_t)2 * SHA256_DIGEST_LENGTH},
+    [CHECKSUM_SHA512] = {"sha512:", (size_t)2 * SHA512_DIGEST_LENGTH},
 };
 
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))

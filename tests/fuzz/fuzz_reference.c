@@ -22,13 +22,25 @@ is_made_of(const char *text, const char *set)
   return !text[strspn(text, set)];
 }
 
+/* Written and read again, it is the same. */
+static void
+check_round_trip(const struct reference *reference)
+{
+  CLEANUP(reference_clear) struct reference again = {0};
+  CLEANUP(freep) char *full = reference_url(reference);
+  CHECK(reference_parse(full, &again, NULL) == 0);
+  CHECK(same(reference->host, again.host));
+  CHECK(same(reference->repository, again.repository));
+  CHECK(same(reference->digest, again.digest));
+  CHECK(same(reference_version(reference), reference_version(&again)));
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   CLEANUP(freep) char *url = xstrndup((const char *)data, size);
   CLEANUP(error_freep) struct error *err = NULL;
   CLEANUP(reference_clear) struct reference reference = {0};
-  CLEANUP(reference_clear) struct reference again = {0};
   if (reference_parse(url, &reference, &err) < 0) {
     CHECK(err && err->code == ERROR_INVALID_ARGUMENT && *err->message);
     return 0;
@@ -38,10 +50,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   CHECK(!strstr(reference.repository, "..") && !strstr(reference.repository, "//"));
   CHECK(!reference.tag || (*reference.tag && is_made_of(reference.tag, PLAIN)));
   CHECK(is_made_of(reference_version(&reference), PLAIN ":"));
-  CLEANUP(freep) char *full = reference_url(&reference);
-  CHECK(reference_parse(full, &again, NULL) == 0);
-  CHECK(same(reference.host, again.host) && same(reference.repository, again.repository));
-  CHECK(same(reference.digest, again.digest));
-  CHECK(same(reference_version(&reference), reference_version(&again)));
+  check_round_trip(&reference);
   return 0;
 }

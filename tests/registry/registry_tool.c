@@ -248,8 +248,9 @@ static uint64_t
 file_size(void)
 {
   struct stat status;
-  if (stat(options.file, &status) < 0)
-    err(2, "%s", options.file);
+  const char *path = options.file ? options.file : "";
+  if (stat(path, &status) < 0)
+    err(2, "%s", path);
   return (uint64_t)status.st_size;
 }
 

@@ -10,6 +10,9 @@
 
 #define BLOCK 512
 
+static const char magic_ustar[] = {'u', 's', 't', 'a', 'r', '\0', '0', '0'};
+static const char magic_gnu[] = {'u', 's', 't', 'a', 'r', ' ', ' ', '\0'};
+
 static void
 put(char *block, size_t offset, size_t room, const char *text)
 {
@@ -43,7 +46,7 @@ tar_build_header(struct buffer *archive, const struct tar_fields *fields)
   block[156] = fields->type;
   put(block, 157, 100, fields->link);
   if (!fields->is_old)
-    memcpy(block + 257, fields->is_gnu ? "ustar  \0" : "ustar\00000", 8);
+    memcpy(block + 257, fields->is_gnu ? magic_gnu : magic_ustar, sizeof(magic_gnu));
   put(block, 345, 155, fields->prefix);
   if (fields->is_extended)
     block[482] = 1;

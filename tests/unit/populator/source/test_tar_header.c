@@ -227,11 +227,10 @@ test_pax_paths_are_bounded_and_hold_no_nul(void)
   CLEANUP(tar_overrides_clear) struct tar_overrides overrides = {0};
   CU_ASSERT_EQUAL(tar_overrides_add_pax(&overrides, "12 path=a\0b\n", 12, &err), -1);
   CHECK_ERROR(&err, ERROR_INVALID_ARGUMENT, "NUL");
-  char record[5000];
-  memset(record, 'a', sizeof(record));
-  memcpy(record, "5000 path=", 10);
-  record[4999] = '\n';
-  CU_ASSERT_EQUAL(tar_overrides_add_pax(&overrides, record, sizeof(record), &err), -1);
+  char value[4990] = {0};
+  memset(value, 'a', sizeof(value) - 1);
+  CLEANUP(freep) char *record = xasprintf("5000 path=%s\n", value);
+  CU_ASSERT_EQUAL(tar_overrides_add_pax(&overrides, record, 5000, &err), -1);
   CHECK_ERROR(&err, ERROR_INVALID_ARGUMENT, "too long");
 }
 
