@@ -16,5 +16,6 @@ struct command {
 };
 
 extern const struct command command_export;
+extern const struct command command_import;
 
 #endif

@@ -6,10 +6,13 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/manual.h"
 #include "lib/base/log.h"
 #include "lib/base/memory.h"
+#include "lib/base/text.h"
 
 static const struct command *const commands[] = {
+    &command_import,
     &command_export,
 };
 
@@ -83,6 +86,22 @@ find_command(const char *name)
   return NULL;
 }
 
+/* What the build makes files of; see manual.h. */
+static int
+print_generated(const char *what, const char *which)
+{
+  const struct command *command = find_command(which);
+  if (strcmp(what, "--completion") == 0 && strcmp(which, "bash") == 0)
+    manual_print_bash_completion(stdout, commands, COMMANDS);
+  else if (strcmp(what, "--manual") == 0 && strcmp(which, "imprint") == 0)
+    manual_print_overview(stdout, commands, COMMANDS, exit_text);
+  else if (strcmp(what, "--manual") == 0 && command)
+    manual_print_page(stdout, command, exit_text);
+  else
+    return 2;
+  return 0;
+}
+
 static int
 run_command(const struct command *command, int argc, char **argv, struct error **err)
 {
@@ -110,6 +129,8 @@ main(int argc, char **argv)
     (void)printf("imprint %s\n", IMPRINT_VERSION);
     return 0;
   }
+  if (argc > 2 && text_starts_with(argv[1], "--"))
+    return print_generated(argv[1], argv[2]);
   const struct command *command = find_command(argv[1]);
   if (!command) {
     (void)fprintf(stderr, "imprint: there is no command '%.64s': try --help\n", argv[1]);

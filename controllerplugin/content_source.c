@@ -100,12 +100,25 @@ clone_volume(struct controller *controller, struct volume *volume, struct locati
   return r;
 }
 
-int
-content_source_clone(struct content_source *source, struct location *location, const char *name,
-                     const struct image_layout *layout, struct error **err)
+static int
+clone_source(struct content_source *source, struct location *location, const char *name,
+             const struct image_layout *layout, struct error **err)
 {
   if (source->kind == CONTENT_VOLUME)
     return clone_volume(source->controller, &source->volume, location, name, layout, err);
   return image_clone(source->snapshot.location, source->snapshot.image_name,
                      source->snapshot.snap.name, location, name, layout, err);
+}
+
+int
+content_source_clone(struct content_source *source, struct location *location, const char *name,
+                     const struct image_layout *layout, struct error **err)
+{
+  CLEANUP(error_freep) struct error *failure = NULL;
+  if (clone_source(source, location, name, layout, &failure) == 0)
+    return 0;
+  /* The source was there a moment ago. Whether it still is, the next call finds out. */
+  if (failure->code == ERROR_NOT_FOUND)
+    return error_set(err, ERROR_ABORTED, "%s: it changed meanwhile, call again", failure->message);
+  return error_set(err, failure->code, "%s", failure->message);
 }

@@ -25,6 +25,7 @@
 #include "lib/base/log.h"
 #include "lib/base/memory.h"
 #include "lib/ceph/directory.h"
+#include "lib/ceph/image_make.h"
 
 /* CSI's limit for names. */
 #define NAME_MAX_BYTES 128
@@ -194,25 +195,44 @@ answer(struct creation *c, const char *image_id, const struct header *header,
   response->volume = volume_describe(&id, header);
 }
 
-/* The last step: the record. Whatever the image got from its parent goes in the same step. */
+/* What stands on a finished volume. */
+static void
+describe(void *context, const char *image_id, struct string_map *metadata)
+{
+  struct creation *c = context;
+  record_write_ready(&c->record, image_id, metadata);
+  for (size_t i = 0; i < c->limits.count; i++)
+    string_map_set(metadata, c->limits.entries[i].key, c->limits.entries[i].value);
+}
+
+static void
+answer_made(struct creation *c, const char *image_id, uint64_t size_bytes,
+            Csi__V1__CreateVolumeResponse *response)
+{
+  struct header header = {.size_bytes = size_bytes};
+  describe(c, image_id, &header.metadata);
+  places_note_made(c->controller->places, c->location);
+  answer(c, image_id, &header, response);
+  string_map_clear(&header.metadata);
+}
+
+/* The last step of a clone: the record. Whatever it got from its parent goes in the same step. */
 static int
 commit(struct creation *c, const char *image_id, uint64_t size_bytes, bool was_copying,
        Csi__V1__CreateVolumeResponse *response, struct error **err)
 {
-  struct header header = {.size_bytes = size_bytes};
+  struct string_map metadata = {0};
   struct string_map inherited = {0};
-  record_write_ready(&c->record, image_id, &header.metadata);
-  for (size_t i = 0; i < c->limits.count; i++)
-    string_map_set(&header.metadata, c->limits.entries[i].key, c->limits.entries[i].value);
+  describe(c, image_id, &metadata);
   if (was_copying)
     record_list_copying(&inherited);
-  else if (c->source.kind != CONTENT_BLANK)
+  else
     record_list_inherited(&content_source_header(&c->source)->metadata, &inherited);
-  int r = header_update_metadata(c->location, image_id, &header.metadata, &inherited, err);
-  if (r == 0)
-    answer(c, image_id, &header, response);
-  string_map_clear(&header.metadata);
+  int r = header_update_metadata(c->location, image_id, &metadata, &inherited, err);
+  string_map_clear(&metadata);
   string_map_clear(&inherited);
+  if (r == 0)
+    answer_made(c, image_id, size_bytes, response);
   return r;
 }
 
@@ -281,10 +301,15 @@ make(struct creation *c, Csi__V1__CreateVolumeResponse *response, struct error *
       capacity_check_objects(size_bytes, order, layout.features, err) < 0)
     return -1;
   if (c->source.kind == CONTENT_BLANK) {
-    if (image_create(c->location, c->image_name, size_bytes, &layout, err) < 0 ||
-        directory_id_of(c->location, c->image_name, &id, err) < 0)
+    const struct image_request blank = {.name = c->image_name,
+                                        .size_bytes = size_bytes,
+                                        .layout = &layout,
+                                        .describe = describe,
+                                        .context = c};
+    if (image_make(c->location, &blank, &id, err) < 0)
       return -1;
-    return commit(c, id, size_bytes, false, response, err);
+    answer_made(c, id, size_bytes, response);
+    return 0;
   }
   bool is_copy = c->parameters.copy_mode == COPY_MODE_CLONE;
   unsigned depth;
@@ -321,6 +346,21 @@ accept_existing(struct creation *c, enum found found, const char *image_id,
   return commit(c, image_id, header->size_bytes, true, response, err);
 }
 
+/* Removes what a call that died has left. Nobody was told of it, so whoever still has it open is
+ * that call's own client, which Ceph has not yet let go of, or one that is at it right now. */
+static int
+discard_remains(struct creation *c, struct error **err)
+{
+  CLEANUP(error_freep) struct error *failure = NULL;
+  if (image_discard(c->location, c->image_name, &failure) == 0)
+    return 0;
+  if (failure->code != ERROR_FAILED_PRECONDITION)
+    return error_set(err, failure->code, "%s", failure->message);
+  return error_set(
+      err, ERROR_ABORTED,
+      "what an earlier call left unfinished is still held by its Ceph client: call again");
+}
+
 static int
 find_or_make(struct creation *c, Csi__V1__CreateVolumeResponse *response, struct error **err)
 {
@@ -337,7 +377,7 @@ find_or_make(struct creation *c, Csi__V1__CreateVolumeResponse *response, struct
         header_clear(&header);
         return r;
       }
-      if (found == FOUND_UNFINISHED && image_discard(c->location, c->image_name, err) < 0)
+      if (found == FOUND_UNFINISHED && discard_remains(c, err) < 0)
         return -1;
     }
     CLEANUP(error_freep) struct error *failure = NULL;

@@ -13,14 +13,17 @@
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
 #include "lib/ceph/directory.h"
+#include "lib/ceph/image_clients.h"
 #include "lib/ceph/trash.h"
 
 static int
 check_unused(struct location *location, const char *image_id, struct error **err)
 {
   CLEANUP(error_freep) struct error *failure = NULL;
-  struct image_clients clients;
-  if (image_clients_list(location, image_id, &clients, &failure) < 0) {
+  struct image_clients clients = {0};
+  bool any = false;
+  if (image_clients_any_other(location, image_id, &any, &failure) < 0 ||
+      (any && image_clients_list(location, image_id, &clients, &failure) < 0)) {
     if (failure->code == ERROR_NOT_FOUND)
       return 0; /* half gone: a delete before this one was killed */
     return error_set(err, failure->code, "%s", failure->message);

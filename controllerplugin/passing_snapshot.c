@@ -8,6 +8,7 @@
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
 #include "lib/ceph/image.h"
+#include "lib/ceph/image_clients.h"
 #include "lib/ceph/passing_name.h"
 
 enum state {

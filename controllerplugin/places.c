@@ -2,11 +2,14 @@
 #include "controllerplugin/places.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
+#include "csi/volume/image_name.h"
 #include "lib/base/clock.h"
 #include "lib/base/lock.h"
 #include "lib/base/memory.h"
+#include "lib/ceph/directory.h"
 
 /* So long a new pool or namespace may go unnoticed by the search for a name elsewhere. */
 #define REMEMBER_MS 30000
@@ -16,6 +19,7 @@ struct known {
   struct known *next;
   struct cluster *cluster; /* which connection they belong to; holds a reference */
   struct locations locations;
+  atomic_bool *has_ours; /* for each: whether a name may be taken there */
   int64_t expires_ms;
   unsigned users; /* the table is one */
 };
@@ -37,6 +41,7 @@ static void
 known_free(struct known *known)
 {
   locations_clear(&known->locations);
+  free(known->has_ours);
   cluster_unref(known->cluster);
   free(known);
 }
@@ -102,6 +107,10 @@ learn(struct places *places, struct cluster *cluster)
     free(known);
     return NULL;
   }
+  known->has_ours = xcalloc(known->locations.count + 1, sizeof(known->has_ours[0]));
+  for (size_t i = 0; i < known->locations.count; i++)
+    atomic_init(&known->has_ours[i],
+                directory_may_have(known->locations.items[i], IMAGE_NAME_PREFIX));
   known->cluster = cluster_ref(cluster);
   known->expires_ms = clock_now_ms() + REMEMBER_MS;
   known->users = 2; /* the table and the caller */
@@ -128,13 +137,19 @@ is_same_place(const struct location *a, const struct location *b)
   return a->pool_id == b->pool_id && strcmp(a->name_space, b->name_space) == 0;
 }
 
+/* Whether the place is known to be there; has_made says that it holds something of ours. */
 static bool
-is_known(struct places *places, const struct location *location)
+is_known(struct places *places, const struct location *location, bool has_made)
 {
   struct known *known = find_fresh(places, location->cluster);
   bool found = false;
-  for (size_t i = 0; known && i < known->locations.count; i++)
-    found = found || is_same_place(known->locations.items[i], location);
+  for (size_t i = 0; known && i < known->locations.count; i++) {
+    if (!is_same_place(known->locations.items[i], location))
+      continue;
+    if (has_made)
+      atomic_store(&known->has_ours[i], true);
+    found = true;
+  }
   if (known)
     known_release(places, known);
   return found;
@@ -146,7 +161,7 @@ places_open(struct places *places, struct cluster *cluster, const char *pool,
 {
   CLEANUP(location_closep) struct location *location = NULL;
   int r = location_open(cluster, pool, name_space, &location, err);
-  if (r == 0 && !is_known(places, location))
+  if (r == 0 && !is_known(places, location, false))
     r = location_check(location, err);
   if (r < 0) {
     /* The one who asked named something that is not there: his argument is at fault. */
@@ -156,6 +171,12 @@ places_open(struct places *places, struct cluster *cluster, const char *pool,
   }
   *ret_location = TAKE(location);
   return 0;
+}
+
+void
+places_note_made(struct places *places, const struct location *location)
+{
+  (void)is_known(places, location, true);
 }
 
 char *
@@ -168,7 +189,7 @@ places_find_elsewhere(struct places *places, struct location *here, places_searc
   struct locations others = {.items =
                                  xcalloc(known->locations.count + 1, sizeof(struct location *))};
   for (size_t i = 0; i < known->locations.count; i++) {
-    if (!is_same_place(known->locations.items[i], here))
+    if (!is_same_place(known->locations.items[i], here) && atomic_load(&known->has_ours[i]))
       others.items[others.count++] = known->locations.items[i];
   }
   int found = search(&others, name);

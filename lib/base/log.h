@@ -17,8 +17,7 @@ bool log_enabled(enum log_level level);
 /* The request this thread works on; NULL when it is done. Not copied. */
 void log_set_request(const char *request_id);
 
-/* The message is what happened, in words; name=value pairs follow it as `fields`, values quoted by
- * LOG_Q where they may hold spaces. Quotes and control characters are escaped here. */
+/* The message is what happened, in words. Quotes and control characters are escaped here. */
 void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #define log_error(...) log_write(LOG_LEVEL_ERROR, __VA_ARGS__)

@@ -107,12 +107,16 @@ connect_rados(struct cluster *cluster, struct error **err)
     return -1;
   r = CEPH_CALL(rados_connect(cluster->rados));
   if (r < 0) {
-    /* Without a key librados answers ENOENT: say what that means. */
+    const char *key = cluster->config.keyring    ? cluster->config.keyring
+                      : cluster->config.key_file ? cluster->config.key_file
+                                                 : "the default keyrings";
+    /* Without a key librados answers ENOENT, with a wrong one EACCES: say what that means. */
     if (r == -ENOENT)
-      return error_set(err, ERROR_UNAVAILABLE, "connect as '%s': no usable key in %s", name,
-                       cluster->config.keyring    ? cluster->config.keyring
-                       : cluster->config.key_file ? cluster->config.key_file
-                                                  : "the default keyrings");
+      return error_set(err, ERROR_UNAVAILABLE, "connect as '%s': no usable key in %s", name, key);
+    if (r == -EACCES || r == -EPERM)
+      return error_set(err, ERROR_UNAVAILABLE,
+                       "connect as '%s': the cluster does not know this user with the key in %s",
+                       name, key);
     return ceph_error_set(err, r, "connect as '%s'", name);
   }
   return 0;
@@ -222,6 +226,39 @@ mon_command(struct cluster *cluster, const char *command, char **ret_text, size_
 
 DEFINE_CLEANUP(struct json_object *, json_object_put)
 
+static int
+mon_command_json(struct cluster *cluster, const char *command, struct json_object **ret_answer,
+                 struct error **err)
+{
+  char *text = NULL;
+  size_t len = 0;
+  if (mon_command(cluster, command, &text, &len, err) < 0)
+    return -1;
+  CLEANUP(freep) char *copy = xstrndup(text ? text : "", len);
+  if (text)
+    rados_buffer_free(text);
+  *ret_answer = json_tokener_parse(copy);
+  return 0;
+}
+
+int
+cluster_read_blocklist(struct cluster *cluster, struct string_map *ret_addresses,
+                       struct error **err)
+{
+  CLEANUP(json_object_putp) struct json_object *list = NULL;
+  struct json_object *address;
+  *ret_addresses = (struct string_map){0};
+  if (mon_command_json(cluster, "{\"prefix\":\"osd blocklist ls\",\"format\":\"json\"}", &list,
+                       err) < 0)
+    return -1;
+  size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+  for (size_t i = 0; i < count; i++) {
+    if (json_object_object_get_ex(json_object_array_get_idx(list, i), "addr", &address))
+      string_map_set(ret_addresses, json_object_get_string(address), "");
+  }
+  return 0;
+}
+
 /* stats.max_avail of the pool in the answer to "df". */
 static int
 find_available(struct json_object *df, const char *pool, uint64_t *ret_bytes)
@@ -246,14 +283,9 @@ int
 cluster_pool_available(struct cluster *cluster, const char *pool, uint64_t *ret_bytes,
                        struct error **err)
 {
-  char *text = NULL;
-  size_t len = 0;
-  if (mon_command(cluster, "{\"prefix\":\"df\",\"format\":\"json\"}", &text, &len, err) < 0)
+  CLEANUP(json_object_putp) struct json_object *df = NULL;
+  if (mon_command_json(cluster, "{\"prefix\":\"df\",\"format\":\"json\"}", &df, err) < 0)
     return -1;
-  CLEANUP(freep) char *copy = xstrndup(text ? text : "", len);
-  if (text)
-    rados_buffer_free(text);
-  CLEANUP(json_object_putp) struct json_object *df = json_tokener_parse(copy);
   if (!df || find_available(df, pool, ret_bytes) < 0)
     return error_set(err, ERROR_NOT_FOUND, "cluster '%s' says nothing of the space in pool '%s'",
                      cluster_id(cluster), pool);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "lib/base/error.h"
+#include "lib/base/string_map.h"
 #include "lib/ceph/cluster_config.h"
 #include "lib/ceph/fence.h"
 
@@ -42,6 +43,11 @@ bool cluster_is_blocklisted(const struct cluster *cluster);
 /* Bytes that can still be written to a pool, by the cluster's own reckoning of replicas and ratios.
  */
 int cluster_pool_available(struct cluster *cluster, const char *pool, uint64_t *ret_bytes,
+                           struct error **err);
+
+/* The addresses that the cluster has blocklisted, as keys: whoever has one can do nothing any more.
+ */
+int cluster_read_blocklist(struct cluster *cluster, struct string_map *ret_addresses,
                            struct error **err);
 
 struct pool_names {

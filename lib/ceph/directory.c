@@ -52,6 +52,44 @@ directory_name_of(struct location *location, const char *id, char **ret_name, st
   return 0;
 }
 
+/* The object that leads from the name to the id, unless it leads to another one by now. */
+static int
+remove_name_object(struct location *location, const char *name, const char *id)
+{
+  CLEANUP(freep) char *object = xasprintf("rbd_id.%s", name);
+  struct wire_writer content = {0};
+  wire_put_string(&content, id);
+  rados_write_op_t op = rados_create_write_op();
+  int compared = 0;
+  rados_write_op_cmpext(op, content.data, content.len, 0, &compared);
+  rados_write_op_remove(op);
+  int r = CEPH_CALL(rados_write_op_operate(op, location->ioctx, object, NULL, 0));
+  rados_release_write_op(op);
+  wire_writer_clear(&content);
+  /* Another content is answered by -MAX_ERRNO minus where it differs. */
+  return r == -ENOENT || r <= -4095 ? 0 : r;
+}
+
+static int
+remove_entry(struct location *location, const char *name, const char *id)
+{
+  char answer[1];
+  struct wire_writer w = {0};
+  wire_put_string(&w, name);
+  wire_put_string(&w, id);
+  int r = CEPH_CALL(rados_exec(location->ioctx, DIRECTORY_OBJECT, "rbd", "dir_remove_image", w.data,
+                               w.len, answer, sizeof(answer)));
+  wire_writer_clear(&w);
+  return r == -ENOENT || r == -ESTALE || r > 0 ? 0 : r;
+}
+
+int
+directory_remove(struct location *location, const char *name, const char *id)
+{
+  int r = remove_name_object(location, name, id);
+  return r < 0 ? r : remove_entry(location, name, id);
+}
+
 static int
 by_name(const void *a, const void *b)
 {
@@ -113,6 +151,24 @@ directory_clear(struct directory *directory)
   }
   free(directory->entries);
   *directory = (struct directory){0};
+}
+
+bool
+directory_may_have(struct location *location, const char *prefix)
+{
+  struct wire_writer w = {0};
+  wire_put_string(&w, prefix); /* the first name behind it … */
+  wire_put_u64(&w, 1);         /* … and no more */
+  char answer[ANSWER_MAX];
+  int r = CEPH_CALL(rados_exec(location->ioctx, DIRECTORY_OBJECT, "rbd", "dir_list", w.data, w.len,
+                               answer, sizeof(answer)));
+  wire_writer_clear(&w);
+  if (r < 0)
+    return r != -ENOENT; /* there is no directory before the first image */
+  struct wire_reader reader = {.at = answer, .left = (size_t)r};
+  uint32_t count = wire_get_u32(&reader);
+  CLEANUP(freep) char *name = count > 0 ? wire_get_string(&reader) : NULL;
+  return name && text_starts_with(name, prefix);
 }
 
 static void

@@ -13,6 +13,11 @@ int directory_id_of(struct location *location, const char *name, char **ret_id, 
 int directory_name_of(struct location *location, const char *id, char **ret_name,
                       struct error **err);
 
+/* Takes the image out of the location, by name and id: neither an image that has got another name
+ * meanwhile nor another one of this name is touched. 0, also when it was not there, or what Ceph
+ * answered. */
+int directory_remove(struct location *location, const char *name, const char *id);
+
 struct directory_entry {
   char *name;
   char *id;
@@ -27,6 +32,9 @@ struct directory {
 int directory_list(struct location *location, const char *prefix, struct directory *ret_directory,
                    struct error **err);
 void directory_clear(struct directory *directory);
+
+/* Whether any image's name begins with prefix; also when that cannot be told. */
+bool directory_may_have(struct location *location, const char *prefix);
 
 /* Where a name is taken: the index of the first of `locations` that has an image of this name, -1
  * when none has. */

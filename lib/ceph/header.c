@@ -152,15 +152,21 @@ header_clear(struct header *header)
   *header = (struct header){.parent.pool_id = -1};
 }
 
+void
+header_encode_metadata(const struct string_map *metadata, struct wire_writer *w)
+{
+  wire_put_u32(w, (uint32_t)metadata->count);
+  for (size_t i = 0; i < metadata->count; i++) {
+    wire_put_string(w, metadata->entries[i].key);
+    wire_put_string(w, metadata->entries[i].value);
+  }
+}
+
 static void
 add_metadata_set(rados_write_op_t op, const struct string_map *map, int *result)
 {
   struct wire_writer w = {0};
-  wire_put_u32(&w, (uint32_t)map->count);
-  for (size_t i = 0; i < map->count; i++) {
-    wire_put_string(&w, map->entries[i].key);
-    wire_put_string(&w, map->entries[i].value);
-  }
+  header_encode_metadata(map, &w);
   rados_write_op_exec(op, "rbd", "metadata_set", w.data, w.len, result);
   wire_writer_clear(&w);
 }

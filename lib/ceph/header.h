@@ -45,6 +45,10 @@ int header_read_many(struct location *location, char *const *image_ids, size_t c
                      struct header *ret_headers, bool *ret_found, struct error **err);
 void header_clear(struct header *header);
 
+/* As the object class's method metadata_set takes it. */
+struct wire_writer;
+void header_encode_metadata(const struct string_map *metadata, struct wire_writer *w);
+
 /* Sets all of `set` and removes the keys of `remove` (each must be there) in one atomic step.
  * NOT_FOUND when the image is gone: the header is never made anew. Either may be NULL. */
 int header_update_metadata(struct location *location, const char *image_id,

@@ -11,6 +11,8 @@
 #include "lib/base/memory.h"
 #include "lib/ceph/ceph_call.h"
 #include "lib/ceph/ceph_error.h"
+#include "lib/ceph/directory.h"
+#include "lib/ceph/ghost_watch.h"
 
 /* Discarded at once; librbd's lengths are int. */
 #define DISCARD_BYTES (1ULL << 30)
@@ -97,8 +99,8 @@ image_clone(struct location *parent, const char *parent_name, const char *snap_n
     own.stripe_count = 1;
   }
   make_options(&own, &options);
-  int r =
-      CEPH_CALL(rbd_clone3(parent->ioctx, parent_name, snap_name, location->ioctx, name, options));
+  int r = CALL_THAT_OPENS(
+      rbd_clone3(parent->ioctx, parent_name, snap_name, location->ioctx, name, options));
   rbd_image_options_destroy(options);
   if (r < 0)
     return location_error_set(location, err, r, "clone '%s/%s@%s' to '%s/%s'", parent->label,
@@ -109,7 +111,11 @@ image_clone(struct location *parent, const char *parent_name, const char *snap_n
 int
 image_discard(struct location *location, const char *name, struct error **err)
 {
+  CLEANUP(freep) char *id = NULL;
   int r = CEPH_CALL(rbd_remove(location->ioctx, name));
+  if (r == -EBUSY && directory_id_of(location, name, &id, NULL) == 0 &&
+      ghost_watch_remove(location, id))
+    r = CEPH_CALL(rbd_remove(location->ioctx, name));
   if (r < 0 && r != -ENOENT)
     return location_error_set(location, err, r, "remove the unfinished image '%s/%s'",
                               location->label, name);
@@ -199,7 +205,7 @@ image_open(struct location *location, const char *image_id, struct image **ret_i
   images->head = image;
   (void)pthread_mutex_unlock(&images->mutex);
 
-  int r = CEPH_CALL(rbd_open_by_id(own->ioctx, image_id, &image->rbd, NULL));
+  int r = CALL_THAT_OPENS(rbd_open_by_id(own->ioctx, image_id, &image->rbd, NULL));
 
   (void)pthread_mutex_lock(&images->mutex);
   if (r < 0)
@@ -237,15 +243,33 @@ image_close(struct image *image)
   image_free(image);
 }
 
+/* librbd calls it without looking whether there is one. */
+static int
+ignore_progress(uint64_t offset, uint64_t total, void *arg)
+{
+  (void)offset, (void)total, (void)arg;
+  return 0;
+}
+
 int
 image_grow(struct image *image, uint64_t size_bytes, struct error **err)
 {
   uint64_t now;
   int r = CEPH_CALL(rbd_get_size(image->rbd, &now));
   if (r == 0 && now < size_bytes)
-    r = CEPH_CALL(rbd_resize2(image->rbd, size_bytes, false, NULL, NULL));
+    r = CEPH_CALL(rbd_resize2(image->rbd, size_bytes, false, ignore_progress, NULL));
   if (r < 0)
     return location_error_set(image->location, err, r, "grow image id '%s' in '%s' to %llu bytes",
+                              image->id, image->location->label, (unsigned long long)size_bytes);
+  return 0;
+}
+
+int
+image_cut(struct image *image, uint64_t size_bytes, struct error **err)
+{
+  int r = CEPH_CALL(rbd_resize2(image->rbd, size_bytes, true, ignore_progress, NULL));
+  if (r < 0)
+    return location_error_set(image->location, err, r, "cut image id '%s' in '%s' to %llu bytes",
                               image->id, image->location->label, (unsigned long long)size_bytes);
   return 0;
 }
@@ -290,13 +314,49 @@ image_flatten(struct image *image, image_progress *progress, void *context, stru
   return 0;
 }
 
+/* Whether the object map of a snapshot is missing. librbd enters a snapshot in the header first and
+ * copies the map then; when it is killed in between, nothing can be cloned from what is left. */
+static int
+is_half_made(struct image *image, uint64_t snap_id, bool *ret_is)
+{
+  uint64_t features = 0;
+  *ret_is = false;
+  int r = rbd_get_features(image->rbd, &features);
+  if (r < 0 || !(features & RBD_FEATURE_OBJECT_MAP))
+    return r;
+  CLEANUP(freep)
+  char *map = xasprintf("rbd_object_map.%s.%016llx", image->id, (unsigned long long)snap_id);
+  r = CEPH_CALL(rados_stat(image->location->ioctx, map, NULL, NULL));
+  *ret_is = r == -ENOENT;
+  return *ret_is ? 0 : r;
+}
+
+/* A snapshot of this name is there. One that was never finished is taken anew: whoever asked for it
+ * got no answer. */
+static int
+accept_snap(struct image *image, const char *snap_name, uint64_t *ret_snap_id)
+{
+  bool is_half = false;
+  int r = rbd_snap_get_id(image->rbd, snap_name, ret_snap_id);
+  if (r == 0)
+    r = is_half_made(image, *ret_snap_id, &is_half);
+  if (r < 0 || !is_half)
+    return r;
+  r = CEPH_CALL(rbd_snap_remove_by_id(image->rbd, *ret_snap_id));
+  if (r == 0)
+    r = CEPH_CALL(rbd_snap_create(image->rbd, snap_name));
+  return r < 0 ? r : rbd_snap_get_id(image->rbd, snap_name, ret_snap_id);
+}
+
 int
 image_snap_create(struct image *image, const char *snap_name, uint64_t *ret_snap_id,
                   struct error **err)
 {
   int r = CEPH_CALL(rbd_snap_create(image->rbd, snap_name));
-  if (r == 0 || r == -EEXIST)
+  if (r == 0)
     r = rbd_snap_get_id(image->rbd, snap_name, ret_snap_id);
+  else if (r == -EEXIST)
+    r = accept_snap(image, snap_name, ret_snap_id);
   if (r < 0)
     return location_error_set(image->location, err, r, "snapshot image id '%s' in '%s'", image->id,
                               image->location->label);
@@ -341,54 +401,4 @@ void *
 image_rbd(struct image *image)
 {
   return image->rbd;
-}
-
-static int
-list_watchers(rbd_image_t rbd, struct image_clients *clients)
-{
-  size_t room = 16;
-  rbd_image_watcher_t *watchers = NULL;
-  int r;
-  do {
-    watchers = xrealloc(watchers, room, sizeof(*watchers));
-    r = CEPH_CALL(rbd_watchers_list(rbd, watchers, &room));
-  } while (r == -ERANGE);
-  if (r == 0) {
-    clients->items = xcalloc(room ? room : 1, sizeof(clients->items[0]));
-    clients->count = room;
-    for (size_t i = 0; i < room; i++)
-      clients->items[i] = (struct image_client){.id = (uint64_t)watchers[i].id,
-                                                .address = xstrdup(watchers[i].addr)};
-    rbd_watchers_list_cleanup(watchers, room);
-  }
-  free(watchers);
-  return r;
-}
-
-int
-image_clients_list(struct location *location, const char *image_id,
-                   struct image_clients *ret_clients, struct error **err)
-{
-  struct image_clients clients = {0};
-  rbd_image_t rbd;
-  /* Read-only: such a handle does not watch, so it does not show up in its own answer. */
-  int r = CEPH_CALL(rbd_open_by_id_read_only(location->ioctx, image_id, &rbd, NULL));
-  if (r == 0) {
-    r = list_watchers(rbd, &clients);
-    (void)CEPH_CALL(rbd_close(rbd));
-  }
-  if (r < 0)
-    return location_error_set(location, err, r, "see who uses image id '%s' in '%s'", image_id,
-                              location->label);
-  *ret_clients = clients;
-  return 0;
-}
-
-void
-image_clients_clear(struct image_clients *clients)
-{
-  for (size_t i = 0; i < clients->count; i++)
-    free(clients->items[i].address);
-  free(clients->items);
-  *clients = (struct image_clients){0};
 }

@@ -42,6 +42,8 @@ DEFINE_CLEANUP(struct image *, image_close)
 
 /* Never shrinks: smaller than it is means nothing is done. */
 int image_grow(struct image *image, uint64_t size_bytes, struct error **err);
+/* Cuts it off behind size_bytes; what is there is lost. */
+int image_cut(struct image *image, uint64_t size_bytes, struct error **err);
 /* Gives back all that was written to it, so that it reads as zeros. */
 int image_empty(struct image *image, struct error **err);
 /* 0 to 100, called from librbd's thread; a negative return stops the work. */
@@ -62,21 +64,6 @@ const char *image_id(const struct image *image);
 struct location *image_location(struct image *image);
 /* The rbd_image_t, for the rest of lib/ceph. */
 void *image_rbd(struct image *image);
-
-/* Who has the image open for changes. */
-struct image_client {
-  uint64_t id; /* cluster_client_id() of it */
-  char *address;
-};
-
-struct image_clients {
-  struct image_client *items;
-  size_t count;
-};
-
-int image_clients_list(struct location *location, const char *image_id,
-                       struct image_clients *ret_clients, struct error **err);
-void image_clients_clear(struct image_clients *clients);
 
 /* One table a cluster connection; made and freed with it. */
 struct open_images *open_images_new(void);

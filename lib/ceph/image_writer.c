@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/ceph/image_writer.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <rbd/librbd.h>
 
@@ -74,6 +75,18 @@ on_complete(rbd_completion_t completion, void *arg)
   finish(arg, r);
 }
 
+/* librbd cuts off what goes past the end of the image, and never calls back when nothing is left.
+ */
+static int
+check_end(struct image_writer *writer, size_t len, uint64_t offset)
+{
+  rbd_image_info_t info;
+  int r = rbd_stat(image_rbd(writer->image), &info, sizeof(info));
+  if (r == 0 && (offset > info.size || len > info.size - offset))
+    r = -EINVAL;
+  return r;
+}
+
 int
 image_writer_submit(struct image_writer *writer, const void *data, size_t len, uint64_t offset,
                     image_written *done, void *context)
@@ -96,7 +109,9 @@ image_writer_submit(struct image_writer *writer, const void *data, size_t len, u
     return -1;
   }
   rbd_completion_t completion;
-  int r = rbd_aio_create_completion(write, on_complete, &completion);
+  int r = check_end(writer, len, offset);
+  if (r == 0)
+    r = rbd_aio_create_completion(write, on_complete, &completion);
   if (r == 0) {
     r = CEPH_CALL(rbd_aio_write(image_rbd(writer->image), offset, len, data, completion));
     if (r < 0)

@@ -9,6 +9,8 @@
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
 #include "lib/ceph/ceph_call.h"
+#include "lib/ceph/directory.h"
+#include "lib/ceph/ghost_watch.h"
 #include "lib/ceph/wire.h"
 
 #define TRASH_OBJECT "rbd_trash"
@@ -55,35 +57,6 @@ add_entry(struct location *location, const char *name, const char *id)
   return r == -EEXIST ? 0 : r;
 }
 
-/* The object that leads from the name to the id, unless it leads to another one by now. */
-static int
-remove_name_object(struct location *location, const char *name, const char *id)
-{
-  CLEANUP(freep) char *object = xasprintf("rbd_id.%s", name);
-  struct wire_writer content = {0};
-  wire_put_string(&content, id);
-  rados_write_op_t op = rados_create_write_op();
-  int compared = 0;
-  rados_write_op_cmpext(op, content.data, content.len, 0, &compared);
-  rados_write_op_remove(op);
-  int r = CEPH_CALL(rados_write_op_operate(op, location->ioctx, object, NULL, 0));
-  rados_release_write_op(op);
-  wire_writer_clear(&content);
-  /* Another content is answered by -MAX_ERRNO minus where it differs. */
-  return r == -ENOENT || r <= -4095 ? 0 : r;
-}
-
-static int
-remove_from_directory(struct location *location, const char *name, const char *id)
-{
-  struct wire_writer w = {0};
-  wire_put_string(&w, name);
-  wire_put_string(&w, id);
-  int r = call_class(location, "rbd_directory", "dir_remove_image", &w);
-  wire_writer_clear(&w);
-  return r == -ENOENT || r == -ESTALE ? 0 : r;
-}
-
 /* Marks it as moved: from here on it may be removed. */
 static int
 finish_entry(struct location *location, const char *id)
@@ -103,9 +76,7 @@ move(struct location *location, const char *name, const char *id)
 {
   int r = add_entry(location, name, id);
   if (r == 0)
-    r = remove_name_object(location, name, id);
-  if (r == 0)
-    r = remove_from_directory(location, name, id);
+    r = directory_remove(location, name, id);
   if (r == 0)
     r = finish_entry(location, id);
   return r;
@@ -171,6 +142,8 @@ trash_remove(struct location *location, const struct trash_entry *entry, struct 
     if (r == 0)
       r = CEPH_CALL(rbd_trash_remove(location->ioctx, entry->id, false));
   }
+  if (r == -EBUSY && ghost_watch_remove(location, entry->id))
+    r = CEPH_CALL(rbd_trash_remove(location->ioctx, entry->id, false));
   if (r < 0 && r != -ENOENT)
     return location_error_set(location, err, r, "remove '%s' from the trash of '%s'", entry->name,
                               location->label);

@@ -17,6 +17,7 @@
 #define TABLE_ENTRIES                                                                              \
   (CLUSTER / 8) /* refcount blocks, or L2 tables, that a cluster of table names */
 #define SECTOR 512
+#define MAGIC 0x514649fb /* "QFI" and 0xfb */
 #define HEADER_LENGTH 112
 #define INCOMPATIBLE_COMPRESSION (1ULL << 3)
 #define ENTRY_COPIED (1ULL << 63)
@@ -79,6 +80,18 @@ qcow2_writer_free(struct qcow2_writer *writer)
   free(writer);
 }
 
+static void
+add_run(struct qcow2_writer *writer, uint64_t first, uint64_t count)
+{
+  if (writer->run_count >= writer->run_room) {
+    writer->run_room = 2 * writer->run_count + 64;
+    writer->runs = xrealloc(writer->runs, writer->run_room, sizeof(writer->runs[0]));
+  }
+  assert(writer->runs);
+  struct run *run = writer->runs + writer->run_count++;
+  *run = (struct run){.first = first, .count = count, .index = writer->cluster_count};
+}
+
 int
 qcow2_writer_allocate(struct qcow2_writer *writer, uint64_t offset, uint64_t len,
                       struct error **err)
@@ -94,16 +107,10 @@ qcow2_writer_allocate(struct qcow2_writer *writer, uint64_t offset, uint64_t len
     first = last->first + last->count; /* shares its first cluster with the one before */
   if (first >= end)
     return 0;
-  if (last && first == last->first + last->count) {
+  if (last && first == last->first + last->count)
     last->count += end - first;
-  } else {
-    if (writer->run_count == writer->run_room) {
-      writer->run_room = writer->run_room ? 2 * writer->run_room : 64;
-      writer->runs = xrealloc(writer->runs, writer->run_room, sizeof(writer->runs[0]));
-    }
-    writer->runs[writer->run_count++] =
-        (struct run){.first = first, .count = end - first, .index = writer->cluster_count};
-  }
+  else
+    add_run(writer, first, end - first);
   writer->cluster_count += end - first;
   return 0;
 }
@@ -288,7 +295,7 @@ static void
 fill_header(const struct qcow2_writer *writer, unsigned char *cluster)
 {
   bool is_zstd = writer->compression == QCOW2_COMPRESSION_ZSTD;
-  memcpy(cluster, "QFI\xfb", 4);
+  put32(cluster, MAGIC);
   put32(cluster + 4, 3);
   put32(cluster + 20, QCOW2_WRITER_CLUSTER_BITS);
   put64(cluster + 24, writer->virtual_size);

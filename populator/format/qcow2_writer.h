@@ -14,11 +14,10 @@
 #include <stdint.h>
 
 #include "lib/base/error.h"
+#include "populator/format/qcow2_header.h"
 
 #define QCOW2_WRITER_CLUSTER_BITS 16
 #define QCOW2_WRITER_CLUSTER ((uint64_t)1 << QCOW2_WRITER_CLUSTER_BITS)
-
-enum qcow2_compression { QCOW2_COMPRESSION_ZLIB = 0, QCOW2_COMPRESSION_ZSTD = 1 };
 
 struct qcow2_writer;
 

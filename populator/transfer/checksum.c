@@ -21,18 +21,6 @@ static const struct {
 
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
-static SHA256_CTX *
-sha256_of(struct checksum *checksum)
-{
-  return (SHA256_CTX *)(void *)checksum->state.bytes;
-}
-
-static SHA512_CTX *
-sha512_of(struct checksum *checksum)
-{
-  return (SHA512_CTX *)(void *)checksum->state.bytes;
-}
-
 int
 checksum_parse(const char *text, enum checksum_kind *ret_kind, struct error **err)
 {
@@ -58,18 +46,18 @@ checksum_init(struct checksum *checksum, enum checksum_kind kind)
 {
   *checksum = (struct checksum){.kind = kind};
   if (kind == CHECKSUM_SHA256)
-    (void)SHA256_Init(sha256_of(checksum));
+    (void)SHA256_Init((SHA256_CTX *)(void *)checksum->state.bytes);
   else
-    (void)SHA512_Init(sha512_of(checksum));
+    (void)SHA512_Init((SHA512_CTX *)(void *)checksum->state.bytes);
 }
 
 void
 checksum_update(struct checksum *checksum, const void *data, size_t len)
 {
   if (checksum->kind == CHECKSUM_SHA256)
-    (void)SHA256_Update(sha256_of(checksum), data, len);
+    (void)SHA256_Update((SHA256_CTX *)(void *)checksum->state.bytes, data, len);
   else
-    (void)SHA512_Update(sha512_of(checksum), data, len);
+    (void)SHA512_Update((SHA512_CTX *)(void *)checksum->state.bytes, data, len);
 }
 
 void
@@ -78,9 +66,9 @@ checksum_text(const struct checksum *checksum, char ret_text[CHECKSUM_TEXT_MAX])
   struct checksum copy = *checksum;
   unsigned char hash[SHA512_DIGEST_LENGTH];
   if (copy.kind == CHECKSUM_SHA256)
-    (void)SHA256_Final(hash, sha256_of(&copy));
+    (void)SHA256_Final(hash, (SHA256_CTX *)(void *)copy.state.bytes);
   else
-    (void)SHA512_Final(hash, sha512_of(&copy));
+    (void)SHA512_Final(hash, (SHA512_CTX *)(void *)copy.state.bytes);
   size_t at = (size_t)snprintf(ret_text, CHECKSUM_TEXT_MAX, "%s", kinds[copy.kind].prefix);
   for (size_t i = 0; i < kinds[copy.kind].digits / 2; i++)
     at += (size_t)snprintf(ret_text + at, CHECKSUM_TEXT_MAX - at, "%02x", hash[i]);
@@ -106,10 +94,12 @@ checksum_restore(struct wire_reader *state, struct checksum *ret_checksum)
   state->at += sizeof(ret_checksum->state.bytes);
   state->left -= sizeof(ret_checksum->state.bytes);
   /* The position inside a block is used as an index: it must not lead outside. */
-  bool is_256 = kind == CHECKSUM_SHA256;
-  unsigned num = is_256 ? sha256_of(ret_checksum)->num : sha512_of(ret_checksum)->num;
-  unsigned md_len = is_256 ? sha256_of(ret_checksum)->md_len : sha512_of(ret_checksum)->md_len;
-  unsigned block = is_256 ? SHA256_CBLOCK : SHA512_CBLOCK;
+  unsigned num = kind == CHECKSUM_SHA256 ? ((SHA256_CTX *)(void *)ret_checksum->state.bytes)->num
+                                         : ((SHA512_CTX *)(void *)ret_checksum->state.bytes)->num;
+  unsigned md_len = kind == CHECKSUM_SHA256
+                        ? ((SHA256_CTX *)(void *)ret_checksum->state.bytes)->md_len
+                        : ((SHA512_CTX *)(void *)ret_checksum->state.bytes)->md_len;
+  unsigned block = kind == CHECKSUM_SHA256 ? SHA256_CBLOCK : SHA512_CBLOCK;
   if (num >= block || md_len != kinds[kind].digits / 2)
     state->failed = true;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/base/memory.h"
+#include "populator/format/zero.h"
 
 /* Zeros are looked for in blocks of this size, and not written. */
 #define BLOCK_BYTES ((size_t)64 << 10)
@@ -95,16 +96,10 @@ content_writer_place(struct content_writer *writer, uint64_t offset, size_t len)
   return writer->gathered->data + writer->len;
 }
 
-static bool
-is_zero(const char *data, size_t len)
-{
-  return data[0] == 0 && memcmp(data, data + 1, len - 1) == 0;
-}
-
 int
 content_writer_placed(struct content_writer *writer, size_t len, struct error **err)
 {
-  if (!is_zero(writer->gathered->data + writer->len, len))
+  if (!zero_is_all(writer->gathered->data + writer->len, len))
     writer->len += len;
   return image_writer_check(writer->image, err);
 }
@@ -117,33 +112,41 @@ block_len(uint64_t offset, size_t left)
   return to_end < left ? to_end : left;
 }
 
-/* Writes one piece that begins and ends with something. */
+/* Writes one piece that begins and ends with something; buffer NULL: it must be copied. */
 static int
 write_piece(struct content_writer *writer, struct pool_buffer *buffer, const char *data, size_t len,
             uint64_t offset, struct error **err)
 {
-  if (len >= DIRECT_BYTES)
+  if (buffer && len >= DIRECT_BYTES)
     return submit(writer, buffer, data, len, offset, err);
-  memcpy(content_writer_place(writer, offset, len), data, len);
-  writer->len += len;
+  while (len > 0) { /* at most one buffer at a time, and never across two objects */
+    size_t room = CONTENT_WRITER_BUFFER_BYTES - (size_t)(offset % CONTENT_WRITER_BUFFER_BYTES);
+    size_t n = len < room ? len : room;
+    memcpy(content_writer_place(writer, offset, n), data, n);
+    writer->len += n;
+    data += n;
+    offset += n;
+    len -= n;
+  }
   return image_writer_check(writer->image, err);
 }
 
-int
-content_writer_plain(struct content_writer *writer, struct pool_buffer *buffer, const char *data,
-                     size_t len, uint64_t offset, struct error **err)
+/* Finds the pieces that are not zeros and writes them. */
+static int
+write_pieces(struct content_writer *writer, struct pool_buffer *buffer, const char *data,
+             size_t len, uint64_t offset, struct error **err)
 {
   size_t at = 0;
   while (at < len) {
     size_t block = block_len(offset + at, len - at);
-    if (is_zero(data + at, block)) {
+    if (zero_is_all(data + at, block)) {
       at += block;
       continue;
     }
     size_t end = at + block;
     while (end < len) {
       block = block_len(offset + end, len - end);
-      if (is_zero(data + end, block))
+      if (zero_is_all(data + end, block))
         break;
       end += block;
     }
@@ -152,4 +155,18 @@ content_writer_plain(struct content_writer *writer, struct pool_buffer *buffer, 
     at = end;
   }
   return 0;
+}
+
+int
+content_writer_plain(struct content_writer *writer, struct pool_buffer *buffer, const char *data,
+                     size_t len, uint64_t offset, struct error **err)
+{
+  return write_pieces(writer, buffer, data, len, offset, err);
+}
+
+int
+content_writer_copy(struct content_writer *writer, const char *data, size_t len, uint64_t offset,
+                    struct error **err)
+{
+  return write_pieces(writer, NULL, data, len, offset, err);
 }

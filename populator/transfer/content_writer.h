@@ -41,6 +41,9 @@ void content_writer_clear(struct content_writer *writer);
 /* Content that lies in a buffer, which is held until it is written. */
 int content_writer_plain(struct content_writer *writer, struct pool_buffer *buffer,
                          const char *data, size_t len, uint64_t offset, struct error **err);
+/* Content that lies anywhere: it is copied. len is at most CONTENT_WRITER_BUFFER_BYTES. */
+int content_writer_copy(struct content_writer *writer, const char *data, size_t len,
+                        uint64_t offset, struct error **err);
 /* Room for content that is to be made; len is at most CONTENT_WRITER_BUFFER_BYTES. */
 char *content_writer_place(struct content_writer *writer, uint64_t offset, size_t len);
 /* The content has been made in the room of the last content_writer_place(). */

@@ -8,6 +8,7 @@
 #include "lib/base/lock.h"
 #include "lib/base/memory.h"
 #include "populator/format/qcow2_compress.h"
+#include "populator/format/zero.h"
 
 #define CLUSTER QCOW2_WRITER_CLUSTER
 /* Clusters that a worker takes at once: an object of RBD's default size. */
@@ -78,18 +79,12 @@ read_batch(struct pipeline *pipeline, struct batch *batch, struct error **err)
   return 0;
 }
 
-static bool
-is_zero(const char *data)
-{
-  return data[0] == 0 && memcmp(data, data + 1, CLUSTER - 1) == 0;
-}
-
 static void
 compress_batch(struct batch *batch, struct qcow2_compressor *compressor)
 {
   for (size_t i = 0; i < batch->count; i++) {
     const char *plain = batch->plain + i * CLUSTER;
-    batch->is_zero[i] = is_zero(plain);
+    batch->is_zero[i] = zero_is_all(plain, CLUSTER);
     batch->lens[i] = compressor && !batch->is_zero[i]
                          ? qcow2_compress(compressor, plain, batch->compressed + i * CLUSTER)
                          : 0;

@@ -11,11 +11,15 @@
 #include "lib/ceph/blob.h"
 #include "lib/ceph/directory.h"
 #include "lib/ceph/header.h"
+#include "lib/ceph/image_clients.h"
 
 #define KEY_READY "imprint.ready"
 #define KEY_IMPORTING "imprint.importing"
 #define KEY_OWNER "imprint.import.owner"
 #define KEY_SOURCE "imprint.import.source"
+/* An image whose size is not known begins with this and is doubled. */
+#define GROWING_FIRST_BYTES ((uint64_t)1 << 30)
+#define GROWING_UNIT_BYTES ((uint64_t)1 << 20)
 /* Ceph lets a silent client's watch live for 30 seconds. */
 #define OWNER_WAIT_MS 45000
 
@@ -26,6 +30,8 @@ struct target {
   char *checkpoint_name;
   struct image *image;
   bool is_existing;
+  bool is_growing; /* its size was not known */
+  uint64_t size_bytes;
 };
 
 static int
@@ -113,7 +119,7 @@ other_client(struct target *target, char **ret_address, struct error **err)
 static int
 wait_for_owner(struct target *target, struct error **err)
 {
-  const struct timespec pause = {.tv_nsec = 500 * 1000000};
+  const struct timespec pause = {.tv_nsec = 500L * 1000000};
   int64_t deadline_ms = clock_now_ms() + OWNER_WAIT_MS;
   for (bool is_first = true;; is_first = false) {
     CLEANUP(freep) char *address = NULL;
@@ -151,8 +157,8 @@ static int
 make(struct target *target, const struct target_options *options, struct error **err)
 {
   char *id;
-  if (image_create(target->location, target->name, options->size_bytes, &options->layout, err) <
-          0 ||
+  target->size_bytes = target->is_growing ? GROWING_FIRST_BYTES : options->size_bytes;
+  if (image_create(target->location, target->name, target->size_bytes, &options->layout, err) < 0 ||
       directory_id_of(target->location, target->name, &id, err) < 0)
     return -1;
   set_id(target, id);
@@ -185,10 +191,8 @@ static int
 take_up(struct target *target, const struct target_options *options, const struct header *header,
         struct checkpoint *checkpoint, struct error **err)
 {
-  fence_dead_owner(target, &header->metadata);
-  if (wait_for_owner(target, err) < 0)
-    return -1;
-  if (header->size_bytes < options->virtual_size)
+  target->size_bytes = header->size_bytes;
+  if (!target->is_growing && header->size_bytes < options->virtual_size)
     return error_set(err, ERROR_OUT_OF_RANGE,
                      "the content has %llu bytes, image '%s/%s' has only %llu",
                      (unsigned long long)options->virtual_size, target->location->label,
@@ -196,6 +200,14 @@ take_up(struct target *target, const struct target_options *options, const struc
   if (is_marked(&header->metadata, KEY_IMPORTING, target->id))
     load_checkpoint(target, options, checkpoint);
   return mark(target, options, err);
+}
+
+/* Waits until nobody else works on it; one who died here is thrown out at once. */
+static int
+wait_until_free(struct target *target, const struct header *header, struct error **err)
+{
+  fence_dead_owner(target, &header->metadata);
+  return wait_for_owner(target, err);
 }
 
 /* What to do with an image of this name that is there. */
@@ -209,21 +221,25 @@ open_found(struct target *target, const struct target_options *options,
   if (!has_header && failure->code != ERROR_NOT_FOUND)
     return pass_on(err, failure);
   if (options->is_existing) {
-    int r = has_header ? take_up(target, options, &header, checkpoint, err)
+    int r = has_header ? wait_until_free(target, &header, err)
                        : error_set(err, ERROR_NOT_FOUND, "image '%s/%s' is not finished",
                                    target->location->label, target->name);
+    if (r == 0)
+      r = take_up(target, options, &header, checkpoint, err);
     if (has_header)
       header_clear(&header);
     return r;
   }
   bool is_ours = has_header && is_marked(&header.metadata, KEY_IMPORTING, target->id);
-  bool is_same = is_ours && header.size_bytes == options->size_bytes;
+  bool is_same = is_ours && (target->is_growing || header.size_bytes == options->size_bytes);
   int r = 0;
   if (has_header && !is_ours)
     r = error_set(err, ERROR_ALREADY_EXISTS,
                   "image '%s/%s' exists already: remove it or choose another name",
                   target->location->label, target->name);
-  else if (is_same)
+  else if (has_header)
+    r = wait_until_free(target, &header, err);
+  if (r == 0 && is_same)
     r = take_up(target, options, &header, checkpoint, err);
   if (has_header)
     header_clear(&header);
@@ -245,6 +261,7 @@ target_open(struct location *location, const struct target_options *options,
   struct checkpoint checkpoint = {0};
   target->name = xstrdup(options->name);
   target->is_existing = options->is_existing;
+  target->is_growing = options->virtual_size == TARGET_SIZE_UNKNOWN && !options->is_existing;
   if (location_open_by_id(location->cluster, location->pool_id, location->name_space,
                           &target->location, err) < 0)
     return -1;
@@ -268,6 +285,33 @@ target_open(struct location *location, const struct target_options *options,
   *ret_checkpoint = checkpoint;
   *ret_target = TAKE(target);
   return 0;
+}
+
+int
+target_make_room(struct target *target, uint64_t end, struct error **err)
+{
+  if (end <= target->size_bytes)
+    return 0;
+  if (!target->is_growing)
+    return error_set(err, ERROR_OUT_OF_RANGE,
+                     "the content is larger than image '%s/%s', which has %llu",
+                     target->location->label, target->name, (unsigned long long)target->size_bytes);
+  uint64_t size = target->size_bytes;
+  while (size < end)
+    size *= 2;
+  if (image_grow(target->image, size, err) < 0)
+    return -1;
+  target->size_bytes = size;
+  return 0;
+}
+
+int
+target_set_end(struct target *target, uint64_t end, struct error **err)
+{
+  uint64_t size = (end + GROWING_UNIT_BYTES - 1) / GROWING_UNIT_BYTES * GROWING_UNIT_BYTES;
+  if (!target->is_growing || size == target->size_bytes)
+    return 0;
+  return image_cut(target->image, size, err);
 }
 
 int

@@ -21,14 +21,16 @@
 #include "lib/ceph/image.h"
 #include "populator/transfer/checkpoint.h"
 
+#define TARGET_SIZE_UNKNOWN UINT64_MAX
+
 struct target_options {
   const char *name;           /* of the image */
   struct image_layout layout; /* for one that is made */
   bool is_existing;           /* fill an image that is there (a volume) in place of making one */
   const char *source_label;   /* the URL without secrets */
   const char *identity;       /* of the source; NULL: it cannot be resumed */
-  uint64_t virtual_size;      /* of the image's content */
-  uint64_t size_bytes;        /* of the RBD image: at least virtual_size */
+  uint64_t virtual_size;      /* of the content; TARGET_SIZE_UNKNOWN: the image grows as it comes */
+  uint64_t size_bytes;        /* of the RBD image: at least virtual_size; ignored when that grows */
 };
 
 struct target;
@@ -44,6 +46,11 @@ struct image *target_image(struct target *target);
 /* Lets go of it; what was written stays for the next process. */
 void target_close(struct target *target);
 DEFINE_CLEANUP(struct target *, target_close)
+
+/* Grows the image where its size was not known, so that it reaches to `end`. */
+int target_make_room(struct target *target, uint64_t end, struct error **err);
+/* The content ended here: an image that was grown gets this size, rounded up to a whole MiB. */
+int target_set_end(struct target *target, uint64_t end, struct error **err);
 
 int target_save(struct target *target, const struct checkpoint *checkpoint, struct error **err);
 

@@ -1,24 +1,26 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-#: ./dev bench NAME [--json]
+#: ./dev bench NAME [ARG...]
 #: A benchmark side by side with peers, as ratios; fails when a goal is missed.
 #:
-#: NAME is a file bench/NAME.sh, which starts what it needs with the helpers of tests/env/. Without
-#: NAME the benchmarks are listed. The result goes to stdout, progress to stderr.
+#: Without NAME the benchmarks and their arguments are listed; each takes --json. The result goes to
+#: stdout, progress to stderr; the exit status is 1 when a goal is missed.
 
 export SCREEN=2
 source "$(dirname "$(realpath "$0")")/../env.sh"
 
-bench_names() {
+# A benchmark is a file bench/NAME.sh; its line that begins with "#:" says what it compares.
+bench_list() {
   local file
   for file in "$ROOT"/bench/*.sh; do
-    [[ ! -e $file ]] || basename "$file" .sh
+    printf '  %-6s %s\n' "$(basename "$file" .sh)" "$(sed -n 's/^#: //p' "$file")"
   done
 }
 
 NAME=${1:-}
 if [[ ! $NAME =~ ^[a-z0-9-]+$ || ! -e $ROOT/bench/$NAME.sh ]]; then
-  die "which benchmark? There are: $(bench_names | xargs)"
+  die "which benchmark? There are:
+$(bench_list)"
 fi
 shift
 packages_ready

@@ -108,20 +108,34 @@ test_a_message_above_1_mib_is_refused(void)
   echo_service_stop(&echo);
 }
 
+/* The server has a twentieth of the time to get its answer across. On a machine that is too busy
+ * for the first, the next one is tried. */
+static const int64_t timeouts_ms[] = {1000, 4000, 16000};
+#define TIMEOUTS (sizeof(timeouts_ms) / sizeof(timeouts_ms[0]))
+
+static bool
+says(const struct error *err, const char *words)
+{
+  return err && err->code == ERROR_DEADLINE_EXCEEDED && strstr(err->message, words);
+}
+
 static void
 test_a_blocking_handler_is_answered_for_before_the_deadline(void)
 {
   struct echo_service echo;
-  echo_service_start(&echo, 2, 10);
-  CLEANUP(error_freep) struct error *err = NULL;
-  int64_t before_ms = clock_now_ms();
-  CU_ASSERT_EQUAL(echo_wait_at_gate(&echo, 1000, &err), -1);
-  int64_t took_ms = clock_now_ms() - before_ms;
-  /* In the server's words, so it was there before the caller's own clock ran out. */
-  CHECK_ERROR(&err, ERROR_DEADLINE_EXCEEDED,
-              "ControllerGetVolume: the storage cluster has not finished within 9");
-  CU_ASSERT(took_ms >= 900 && took_ms < 5000);
-  CHECK_NUMBER(rpc_server_busy(echo.server), 1); /* the work goes on */
+  echo_service_start(&echo, 4, 10);
+  bool is_answered = false;
+  size_t tries = 0;
+  for (; !is_answered && tries < TIMEOUTS; tries++) {
+    CLEANUP(error_freep) struct error *err = NULL;
+    int64_t before_ms = clock_now_ms();
+    CU_ASSERT_EQUAL(echo_wait_at_gate(&echo, timeouts_ms[tries], &err), -1);
+    /* In the server's words, so it was there before the caller's own clock ran out. */
+    is_answered = says(err, "ControllerGetVolume: the storage cluster has not finished within ");
+    CU_ASSERT(clock_now_ms() - before_ms >= timeouts_ms[tries] * 9 / 10);
+  }
+  CU_ASSERT(is_answered);
+  CHECK_NUMBER(rpc_server_busy(echo.server), tries); /* the work goes on */
   CU_ASSERT_EQUAL(echo_probe(&echo, 30000, NULL), 0);
   gate_open(&echo.gate);
   echo_wait_busy(&echo, 0); /* its result is dropped */
@@ -135,14 +149,19 @@ test_a_call_that_only_waited_is_not_begun_later(void)
   struct echo_service echo;
   struct echo_waiter first;
   echo_service_start(&echo, 1, 10);
-  CLEANUP(error_freep) struct error *err = NULL;
   echo_waiter_start(&first, &echo, 30000);
   gate_wait_arrived(&echo.gate, 1);
-  CU_ASSERT_EQUAL(echo_probe(&echo, 400, &err), -1);
-  CHECK_ERROR(&err, ERROR_DEADLINE_EXCEEDED, "was not begun: try again later");
+  bool is_answered = false;
+  for (size_t i = 0; !is_answered && i < TIMEOUTS; i++) {
+    CLEANUP(error_freep) struct error *err = NULL;
+    CU_ASSERT_EQUAL(echo_probe(&echo, timeouts_ms[i], &err), -1);
+    is_answered = says(err, "was not begun: try again later");
+  }
+  CU_ASSERT(is_answered);
   gate_open(&echo.gate);
   echo_waiter_join(&first);
   CHECK_NUMBER(first.result, 0);
+  error_free(first.err);
   echo_wait_busy(&echo, 0);
   CHECK_NUMBER(echo.begun, 1);
   echo_service_stop(&echo);
@@ -165,23 +184,32 @@ test_a_caller_without_a_deadline_gets_the_default(void)
   echo_service_stop(&echo);
 }
 
-static void
-test_many_late_calls_are_all_answered_in_time(void)
+/* How many of a hundred calls, more than are answered in one go, were answered in time. */
+static unsigned
+count_in_time(struct echo_service *echo, int64_t timeout_ms)
 {
-  enum { CALLS = 100 }; /* more than are answered in one go */
+  enum { CALLS = 100 };
   static struct echo_waiter waiters[CALLS];
-  struct echo_service echo;
-  echo_service_start(&echo, 8, 1000);
   for (int i = 0; i < CALLS; i++)
-    echo_waiter_start(&waiters[i], &echo, 2000);
+    echo_waiter_start(&waiters[i], echo, timeout_ms);
   unsigned in_time = 0;
   for (int i = 0; i < CALLS; i++) {
     echo_waiter_join(&waiters[i]);
-    in_time += waiters[i].err && waiters[i].err->code == ERROR_DEADLINE_EXCEEDED &&
-               strstr(waiters[i].err->message, "the storage cluster") != NULL;
+    in_time += says(waiters[i].err, "the storage cluster");
     error_free(waiters[i].err);
   }
-  CHECK_NUMBER(in_time, CALLS);
+  return in_time;
+}
+
+static void
+test_many_late_calls_are_all_answered_in_time(void)
+{
+  struct echo_service echo;
+  echo_service_start(&echo, 8, 1000);
+  unsigned in_time = 0;
+  for (size_t i = 0; in_time < 100 && i < TIMEOUTS; i++)
+    in_time = count_in_time(&echo, 2 * timeouts_ms[i]);
+  CHECK_NUMBER(in_time, 100);
   gate_open(&echo.gate);
   echo_wait_busy(&echo, 0);
   CHECK_NUMBER(echo.begun, 8);

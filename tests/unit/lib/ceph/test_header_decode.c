@@ -192,6 +192,22 @@ test_counts_that_do_not_add_up_are_refused(void)
   }
 }
 
+/* The structure ends early, the answer does not: what stands behind is not the parent's. */
+static void
+test_a_parent_whose_structure_is_too_short_is_refused(void)
+{
+  struct wire_writer w[HEADER_ANSWERS];
+  write_answers(w);
+  size_t whole = w[HEADER_ANSWER_PARENT].len - 6;
+  for (size_t len = 0; len < whole; len++) {
+    for (int i = 0; i < 4; i++)
+      w[HEADER_ANSWER_PARENT].data[2 + i] = (char)(len >> (8 * i));
+    struct header header;
+    CHECK_NUMBER(decode(w, &header), -EBADMSG);
+  }
+  clear_answers(w);
+}
+
 static void
 write_snap(struct wire_writer *w, uint32_t kind, size_t extra)
 {
@@ -274,12 +290,34 @@ test_a_snapshot_whose_structure_is_too_short_is_refused(void)
   wire_writer_clear(&w);
 }
 
+static void
+test_a_snapshot_whose_kind_is_too_short_is_refused(void)
+{
+  struct wire_writer w = {0}, body = {0};
+  wire_put_u64(&body, 4);
+  wire_put_u8(&body, 1);
+  wire_put_u8(&body, 1);
+  wire_put_u32(&body, 2); /* a kind has four bytes */
+  wire_put_u8(&body, 0);
+  wire_put_u8(&body, 0);
+  wire_put_string(&body, "name");
+  for (int i = 0; i < 5; i++)
+    wire_put_u64(&body, 0);
+  end_struct(&w, &body);
+  struct snap snap;
+  CHECK_NUMBER(decode_snap(&w, &snap), -EBADMSG);
+  wire_writer_clear(&w);
+  wire_writer_clear(&body);
+}
+
 UNIT_MAIN("lib/ceph/header_decode", UNIT_TEST(test_a_header_is_decoded),
           UNIT_TEST(test_a_bare_image_is_decoded),
           UNIT_TEST(test_an_answer_cut_at_any_byte_is_refused),
           UNIT_TEST(test_a_missing_answer_is_refused),
           UNIT_TEST(test_what_a_newer_release_adds_is_passed_over),
           UNIT_TEST(test_counts_that_do_not_add_up_are_refused),
+          UNIT_TEST(test_a_parent_whose_structure_is_too_short_is_refused),
           UNIT_TEST(test_a_snapshot_is_decoded),
           UNIT_TEST(test_a_snapshot_cut_at_any_byte_is_refused),
-          UNIT_TEST(test_a_snapshot_whose_structure_is_too_short_is_refused))
+          UNIT_TEST(test_a_snapshot_whose_structure_is_too_short_is_refused),
+          UNIT_TEST(test_a_snapshot_whose_kind_is_too_short_is_refused))

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The outcome as text for people, and as JSON for programs."""
+
+import dataclasses
+import os
+import sys
+
+from goals import FLOOR, OURS, PEER, median
+
+COLOUR = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+VERDICT_COLOUR = {"met": "32", "missed": "31"}
+
+
+def number(value, is_ratio=False):
+    if value is None:
+        return "-"
+    if is_ratio:
+        return f"{value:.2f}" if value < 10 else f"{value:.0f}"
+    return f"{value:.0f}" if value >= 100 or value == int(value) else f"{value:.1f}"
+
+
+def lines(cells, left):
+    """Cells set in columns; the columns whose number is in `left` begin at the left."""
+    widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
+    return ["  ".join(f"{cell:<{width}}" if i in left else f"{cell:>{width}}"
+                      for i, (cell, width) in enumerate(zip(row, widths))).rstrip() for row in cells]
+
+
+def paint(line, verdict):
+    if not COLOUR or verdict not in VERDICT_COLOUR:
+        return line
+    head, _, _ = line.rpartition(verdict)
+    return f"{head}\033[{VERDICT_COLOUR[verdict]}m{verdict}\033[0m"
+
+
+def print_rows(rows, has_peer):
+    def columns(case, ours, peer, floor, to_floor, to_ours, unit, goal, verdict):
+        return [case, ours, *([peer] if has_peer else []), floor, unit, to_floor,
+                *([to_ours] if has_peer else []), goal, verdict]
+
+    left = (0, 4, 7, 8) if has_peer else (0, 3, 5, 6)
+    cells = [columns("case", OURS, PEER, FLOOR, "ours/floor", f"{PEER}/ours", "", "goal", "")]
+    cells += [columns(row.case, *(number(figure, row.unit == "×") for figure in (row.ours, row.peer, row.floor)),
+                      number(row.ours_to_floor, True), number(row.peer_to_ours, True),
+                      row.unit, row.goal, row.verdict) for row in rows]
+    header, *body = lines(cells, left)
+    print(header)
+    for line, row in zip(body, rows):
+        print(paint(line, row.verdict))
+    print("\nRatios compare time: of one operation at 1 in flight (p50), per operation at 16 (rates). Each is the"
+          "\nmedian of what was measured side by side, so it need not be that of the medians beside it.")
+
+
+def figures(rounds):
+    """The medians of everything that was measured, a dict a subject and case."""
+    return [{"subject": name, "case": case, "in_flight": in_flight,
+             **{key: median(samples, key) for key in ("p50_ms", "p90_ms", "p99_ms", "per_second")},
+             "cpu_ms_each": cpu_each(samples),
+             **{key: sum(sample[key] for sample in samples)
+                for key in ("succeeded", "failed", "unfinished", "retries", "seconds")}}
+            for name, cases in rounds.samples.items() for (case, in_flight), samples in cases.items()]
+
+
+def cpu_each(samples):
+    done = sum(sample["succeeded"] for sample in samples)
+    return sum(sample["cpu_ms"] for sample in samples) / done if done and "cpu_ms" in samples[0] else None
+
+
+def print_figures(rounds):
+    cells = [["case", "in flight", "", "p50 ms", "p90 ms", "p99 ms", "per s", "CPU ms", "calls", "failed",
+              "unfinished", "retries"]]
+    order = {name: i for i, name in enumerate((OURS, PEER, FLOOR))}
+    cases = {key: i for i, key in enumerate(next(iter(rounds.samples.values())))}
+    for f in sorted(figures(rounds), key=lambda f: (cases[f["case"], f["in_flight"]], order[f["subject"]])):
+        cells.append([f["case"], str(f["in_flight"]), f["subject"],
+                      *(number(f[key]) for key in ("p50_ms", "p90_ms", "p99_ms", "per_second", "cpu_ms_each")),
+                      *(str(f[key]) for key in ("succeeded", "failed", "unfinished", "retries"))])
+    print("\n" + "\n".join(lines(cells, (0, 2))))
+
+
+def as_json(rows, rounds, bare_mib):
+    return {
+        "rows": [dataclasses.asdict(row) for row in rows],
+        "figures": figures(rounds),
+        "samples": [{"subject": name, "case": case, "in_flight": in_flight, **sample}
+                    for name, cases in rounds.samples.items()
+                    for (case, in_flight), samples in cases.items() for sample in samples],
+        "freed": rounds.freed,
+        "memory_mib": {"bare client": [bare_mib], **rounds.memory},
+        "first_errors": {name: sorted({sample["first_error"] for case in cases.values() for sample in case
+                                       if "first_error" in sample})
+                         for name, cases in rounds.samples.items()},
+    }

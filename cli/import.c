@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* imprint import */
+#include <inttypes.h>
+
+#include "cli/ceph_flags.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/progress_view.h"
+#include "cli/source_flags.h"
+#include "populator/transfer/import.h"
+
+/* What rbd itself makes by default, and every kernel since 5.3 maps. */
+#define FEATURES_DEFAULT 61
+#define JOBS_MAX 64
+
+static uint64_t size;
+static const char *checksum;
+static const char *format = "auto";
+static const char *snapshot;
+static const char *data_pool;
+static uint64_t jobs = 4;
+static bool is_existing;
+static bool is_json;
+
+static const struct flag flags[] = {
+    {"size", FLAG_BYTES, &size, "SIZE", "of the RBD image (default: as large as the content)",
+     NULL},
+    {"checksum", FLAG_TEXT, &checksum, "sha256:…", "of the source; sha512:… too", NULL},
+    {"format", FLAG_TEXT, &format, "FORMAT", "what the image must be (default auto)", NULL},
+    {"snapshot", FLAG_TEXT, &snapshot, "NAME", "snapshot to make when all is there", NULL},
+    {"data-pool", FLAG_TEXT, &data_pool, "POOL", "pool for the data alone", NULL},
+    {"existing", FLAG_SWITCH, &is_existing, NULL,
+     "fill an image that is there, in place of making one", NULL},
+    {"jobs", FLAG_NUMBER, &jobs, "N", "connections and threads (default 4)", NULL},
+    {"json", FLAG_SWITCH, &is_json, NULL, "progress and result as JSON, an object a line", NULL},
+};
+
+static const struct flag_set import_flags = {flags, sizeof(flags) / sizeof(flags[0])};
+static const struct flag_set *const sets[] = {&import_flags, &source_flags, &ceph_flags, NULL};
+
+static void
+print_result(const struct import_result *result, const struct progress *progress)
+{
+  if (!is_json)
+    return;
+  (void)printf("{\"event\":\"done\",\"verb\":\"import\",\"format\":\"%s\",\"virtualSize\":%" PRIu64
+               ",\"resumedAt\":%" PRIu64 ",\"fetched\":%" PRIuFAST64 ",\"written\":%" PRIuFAST64
+               "}\n",
+               result->format, result->virtual_size, result->resumed_at,
+               atomic_load(&progress->fetched), atomic_load(&progress->written));
+}
+
+static int
+import_to(const char *url, const struct image_spec *spec, struct error **err)
+{
+  CLEANUP(location_closep) struct location *location = NULL;
+  struct progress progress = {0};
+  struct import_options options = {.url = url,
+                                   .image = spec->image,
+                                   .layout = {.features = FEATURES_DEFAULT, .data_pool = data_pool},
+                                   .is_existing = is_existing,
+                                   .size = size,
+                                   .checksum = checksum,
+                                   .format = format,
+                                   .snapshot = snapshot,
+                                   .workers = (unsigned)jobs,
+                                   .progress = &progress};
+  if (spec->snapshot)
+    return error_set(err, ERROR_INVALID_ARGUMENT, "a snapshot cannot be imported into");
+  if (jobs < 1 || jobs > JOBS_MAX)
+    return error_set(err, ERROR_INVALID_ARGUMENT, "--jobs: a number from 1 to %d is needed",
+                     JOBS_MAX);
+  if (ceph_flags_open(spec, &location, err) < 0)
+    return -1;
+  options.location = location;
+  source_flags_options(&options.source);
+  interrupt_cancels(&progress);
+  struct import_result result;
+  struct progress_view *view = progress_view_start("import", &progress, is_json);
+  int r = import_run(&options, &result, err);
+  progress_view_stop(view);
+  cluster_config_clear(&options.source.ceph);
+  if (r == 0)
+    print_result(&result, &progress);
+  return r;
+}
+
+static int
+run(const struct arguments *arguments, struct error **err)
+{
+  struct image_spec spec;
+  if (image_spec_parse(arguments->items[1], &spec, err) < 0)
+    return -1;
+  int r = import_to(arguments->items[0], &spec, err);
+  if (r < 0)
+    (void)error_wrap(err, "import to '%.128s'", arguments->items[1]);
+  image_spec_clear(&spec);
+  return r;
+}
+
+const struct command command_import = {
+    .name = "import",
+    .usage = "SOURCE POOL/IMAGE",
+    .summary = "Bring an image into RBD",
+    .text =
+        "SOURCE is a path, file:///PATH, - (standard input), http(s)://…, s3://BUCKET/KEY,\n"
+        "docker://REGISTRY/REPOSITORY:TAG, oci-archive:PATH, nbd://…, nbds://…, nbd+unix://… or\n"
+        "rbd:POOL/IMAGE@SNAPSHOT. What it is, is told by its content: raw or qcow2, also inside\n"
+        "gzip, xz, zstd. It is read once and written straight into RBD; zeros are not written. "
+        "Killed\n"
+        "at any moment and called again, it goes on.\n",
+    .sets = sets,
+    .arguments_min = 2,
+    .arguments_max = 2,
+    .run = run,
+};

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/source_flags.h"
+
+#include <stdlib.h>
+
+#include "cli/ceph_flags.h"
+
+static const char *ca_bundle;
+static const char *proxy;
+static const char *user;
+static struct flag_list headers;
+static bool allow_local;
+static uint64_t retries;
+static const char *s3_endpoint;
+static const char *s3_region;
+static bool s3_path_style;
+static const char *platform;
+static const char *path_in_image;
+
+static const struct flag flags[] = {
+    {"ca-bundle", FLAG_TEXT, &ca_bundle, "FILE", "certificates to trust beside the system's", NULL},
+    {"proxy", FLAG_TEXT, &proxy, "URL", "proxy for every request (default: $https_proxy …)", NULL},
+    {"user", FLAG_TEXT, &user, "NAME", "basic authentication; the password is $IMPRINT_PASSWORD",
+     "IMPRINT_USER"},
+    {"header", FLAG_LIST, &headers, "'NAME: VALUE'", "a further header; may be given several times",
+     NULL},
+    {"allow-local-addresses", FLAG_SWITCH, &allow_local, NULL,
+     "ask loopback, link-local and metadata addresses too", NULL},
+    {"retries", FLAG_NUMBER, &retries, "N", "failures in a row before giving up (default 8)", NULL},
+    {"s3-endpoint", FLAG_TEXT, &s3_endpoint, "URL", "S3 store (default: AWS)", "AWS_ENDPOINT_URL"},
+    {"s3-region", FLAG_TEXT, &s3_region, "NAME", "region (default us-east-1)", "AWS_REGION"},
+    {"s3-path-style", FLAG_SWITCH, &s3_path_style, NULL, "bucket in the path, not in the host name",
+     NULL},
+    {"platform", FLAG_TEXT, &platform, "ARCH", "of a container image (default: this machine's)",
+     NULL},
+    {"path", FLAG_TEXT, &path_in_image, "PATH",
+     "of the disk in a container image (default: the one "
+     "file below /disk)",
+     NULL},
+};
+
+const struct flag_set source_flags = {flags, sizeof(flags) / sizeof(flags[0])};
+
+void
+source_flags_options(struct source_options *ret_options)
+{
+  *ret_options = (struct source_options){
+      .http = {.ca_bundle = ca_bundle,
+               .proxy = proxy,
+               .user = user,
+               .password = user ? getenv("IMPRINT_PASSWORD") : NULL,
+               .bearer = getenv("IMPRINT_BEARER_TOKEN"),
+               .headers = headers.items,
+               .allow_local_addresses = allow_local,
+               .retries = (unsigned)retries},
+      .s3 = {.endpoint = s3_endpoint,
+             .region = s3_region,
+             .access_key = getenv("AWS_ACCESS_KEY_ID"),
+             .secret_key = getenv("AWS_SECRET_ACCESS_KEY"),
+             .session_token = getenv("AWS_SESSION_TOKEN"),
+             .path_style = s3_path_style},
+      .platform = platform,
+      .path_in_image = path_in_image,
+  };
+  ceph_flags_config(&ret_options->ceph);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/ceph/image_clients.h"
+
+#include <errno.h>
+#include <rbd/librbd.h>
+
+#include "lib/base/memory.h"
+#include "lib/ceph/ceph_call.h"
+#include "lib/ceph/wire.h"
+
+/* As librbd numbers its messages: clients look at the header again. */
+#define MESSAGE_HEADER_UPDATE 3
+/* Clients answer within milliseconds; one that is hung counts as there. */
+#define KNOCK_MS 2000
+
+static int
+list_watchers(rbd_image_t rbd, struct image_clients *clients)
+{
+  size_t room = 16;
+  rbd_image_watcher_t *watchers = NULL;
+  int r;
+  do {
+    watchers = xrealloc(watchers, room, sizeof(*watchers));
+    r = CEPH_CALL(rbd_watchers_list(rbd, watchers, &room));
+  } while (r == -ERANGE);
+  if (r == 0) {
+    clients->items = xcalloc(room ? room : 1, sizeof(clients->items[0]));
+    clients->count = room;
+    for (size_t i = 0; i < room; i++)
+      clients->items[i] = (struct image_client){.id = (uint64_t)watchers[i].id,
+                                                .address = xstrdup(watchers[i].addr)};
+    rbd_watchers_list_cleanup(watchers, room);
+  }
+  free(watchers);
+  return r;
+}
+
+/* A watch may outlive its client (see ghost_watch.h), but one that is blocklisted uses nothing. */
+static void
+leave_out_blocklisted(struct location *location, struct image_clients *clients)
+{
+  struct string_map blocklist;
+  if (cluster_read_blocklist(location->cluster, &blocklist, NULL) < 0)
+    return;
+  size_t left = 0;
+  for (size_t i = 0; i < clients->count; i++) {
+    if (string_map_get(&blocklist, clients->items[i].address))
+      free(clients->items[i].address);
+    else
+      clients->items[left++] = clients->items[i];
+  }
+  clients->count = left;
+  string_map_clear(&blocklist);
+}
+
+int
+image_clients_list(struct location *location, const char *image_id,
+                   struct image_clients *ret_clients, struct error **err)
+{
+  struct image_clients clients = {0};
+  rbd_image_t rbd;
+  /* Read-only: such a handle does not watch, so it does not show up in its own answer. */
+  int r = CALL_THAT_OPENS(rbd_open_by_id_read_only(location->ioctx, image_id, &rbd, NULL));
+  if (r == 0) {
+    r = list_watchers(rbd, &clients);
+    (void)CEPH_CALL(rbd_close(rbd));
+  }
+  if (r < 0)
+    return location_error_set(location, err, r, "see who uses image id '%s' in '%s'", image_id,
+                              location->label);
+  if (clients.count > 0)
+    leave_out_blocklisted(location, &clients);
+  *ret_clients = clients;
+  return 0;
+}
+
+void
+image_clients_clear(struct image_clients *clients)
+{
+  for (size_t i = 0; i < clients->count; i++)
+    free(clients->items[i].address);
+  free(clients->items);
+  *clients = (struct image_clients){0};
+}
+
+/* The clients among those who answered, or did not in time, that are not this one. */
+static bool
+has_other(struct location *location, const char *reply, size_t reply_len)
+{
+  struct notify_ack_t *acks = NULL;
+  struct notify_timeout_t *timeouts = NULL;
+  size_t ack_count = 0, timeout_count = 0;
+  if (rados_decode_notify_response((char *)reply, reply_len, &acks, &ack_count, &timeouts,
+                                   &timeout_count) < 0)
+    return true; /* somebody has said something */
+  uint64_t own = cluster_client_id(location->cluster);
+  bool found = false;
+  for (size_t i = 0; i < ack_count; i++)
+    found = found || acks[i].notifier_id != own;
+  for (size_t i = 0; i < timeout_count; i++)
+    found = found || timeouts[i].notifier_id != own;
+  rados_free_notify_response(acks, ack_count, timeouts);
+  return found;
+}
+
+int
+image_clients_any_other(struct location *location, const char *image_id, bool *ret_any,
+                        struct error **err)
+{
+  struct wire_writer body = {0}, message = {0};
+  wire_put_u32(&body, MESSAGE_HEADER_UPDATE);
+  wire_put_struct(&message, 1, 1, &body);
+  CLEANUP(freep) char *header = xasprintf("rbd_header.%s", image_id);
+  char *reply = NULL;
+  size_t reply_len = 0;
+  int r = CEPH_CALL(rados_notify2(location->ioctx, header, message.data, (int)message.len, KNOCK_MS,
+                                  &reply, &reply_len));
+  wire_writer_clear(&body);
+  wire_writer_clear(&message);
+  if (r == 0 || r == -ETIMEDOUT)
+    *ret_any = r < 0 || has_other(location, reply, reply_len);
+  if (reply)
+    rados_buffer_free(reply);
+  if (r < 0 && r != -ETIMEDOUT)
+    return location_error_set(location, err, r, "see who uses image id '%s' in '%s'", image_id,
+                              location->label);
+  return 0;
+}

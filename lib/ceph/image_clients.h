@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who has an image open for changes: every such client watches its header. */
+#ifndef LIB_CEPH_IMAGE_CLIENTS_H
+#define LIB_CEPH_IMAGE_CLIENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/ceph/location.h"
+
+struct image_client {
+  uint64_t id; /* cluster_client_id() of it */
+  char *address;
+};
+
+struct image_clients {
+  struct image_client *items;
+  size_t count;
+};
+
+/* Without those that the cluster has blocklisted: they can do nothing any more. */
+int image_clients_list(struct location *location, const char *image_id,
+                       struct image_clients *ret_clients, struct error **err);
+void image_clients_clear(struct image_clients *clients);
+
+/* Whether there is any client but this one. Costs one operation where there is none, while the list
+ * takes a dozen: the header is knocked at, with the message "the header may have changed", and who
+ * watches answers. One who does not answer is one too. NOT_FOUND when there is no header. */
+int image_clients_any_other(struct location *location, const char *image_id, bool *ret_any,
+                            struct error **err);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "populator/transfer/import_stack.h"
+
+#include <string.h>
+
+#include "lib/base/memory.h"
+#include "lib/ceph/wire.h"
+#include "populator/format/unpack.h"
+#include "populator/transfer/checksum_stream.h"
+#include "populator/transfer/qcow2_content.h"
+#include "populator/transfer/raw_content.h"
+
+/* What the content is made of, once all compressions are off. Takes `stream`. */
+static int
+open_content(struct stream *stream, const struct probe *probe, uint64_t raw_size,
+             struct content_stream **ret_content, struct error **err)
+{
+  CLEANUP(stream_closep) struct stream *owned = stream;
+  switch (probe->format) {
+  case PROBE_QCOW2:
+    return qcow2_content_new(TAKE(owned), ret_content, err);
+  case PROBE_RAW:
+    *ret_content = raw_content_new(TAKE(owned), raw_size);
+    return 0;
+  default:
+    return error_set(err, ERROR_INVALID_ARGUMENT,
+                     "%s cannot be imported from a source that is read front to back", probe->name);
+  }
+}
+
+int
+import_stack_open(struct source *source, const char *checksum, struct import_stack *ret_stack,
+                  struct error **err)
+{
+  struct stream *base;
+  struct stream *counted;
+  struct stream *inside;
+  struct probe probe;
+  if (source->ops->stream(source, 0, &base, err) < 0 ||
+      checksum_stream_new(base, checksum, &counted, err) < 0 ||
+      unpack_stream_new(counted, &inside, &probe, err) < 0)
+    return -1;
+  /* A peek on top of the counted stream means: nothing was taken off. */
+  bool is_plain = inside->below == counted;
+  uint64_t raw_size =
+      is_plain && source->size != SOURCE_SIZE_UNKNOWN ? source->size : CONTENT_SIZE_UNKNOWN;
+  struct content_stream *content;
+  if (open_content(inside, &probe, raw_size, &content, err) < 0)
+    return -1;
+  *ret_stack = (struct import_stack){.content = content, .counted = counted};
+  return 0;
+}
+
+void
+import_stack_close(struct import_stack *stack)
+{
+  content_stream_close(stack->content);
+  *stack = (struct import_stack){0};
+}
+
+bool
+import_stack_can_save(const struct import_stack *stack)
+{
+  return stack->content->ops->save && stream_can_save(stack->content->below);
+}
+
+/* "content name" NUL, its size, the length of its state, its state, the streams' states. */
+int
+import_stack_save(struct import_stack *stack, struct buffer *state, struct error **err)
+{
+  struct content_stream *content = stack->content;
+  CLEANUP(buffer_clear) struct buffer own = {0};
+  if (content->ops->save(content, &own, err) < 0)
+    return -1;
+  (void)buffer_append(state, content->ops->name, strlen(content->ops->name) + 1);
+  buffer_append_u64(state, content->virtual_size);
+  buffer_append_u64(state, own.len);
+  (void)buffer_append(state, own.data, own.len);
+  return stream_save(content->below, state, err);
+}
+
+/* ---- restoring ---------------------------------------------------------------------------------
+ */
+
+static int
+broken(struct error **err)
+{
+  return error_set(err, ERROR_DATA_LOSS, "the saved state of the import is broken");
+}
+
+/* The text up to a NUL; NULL when there is none. */
+static const char *
+take_name(struct wire_reader *reader)
+{
+  const char *name = reader->at;
+  size_t len = strnlen(name, reader->left);
+  if (reader->failed || len == reader->left)
+    return NULL;
+  reader->at += len + 1;
+  reader->left -= len + 1;
+  return name;
+}
+
+static void
+skip(struct wire_reader *reader, size_t len)
+{
+  reader->at += len;
+  reader->left -= len;
+}
+
+/* Puts one stream back on *stream. */
+static int
+restore_one(struct wire_reader *reader, const char *checksum, struct stream **stream,
+            struct stream **counted, struct error **err)
+{
+  size_t used = 0;
+  struct stream *below = TAKE(*stream);
+  const char *name = take_name(reader);
+  if (!name) {
+    stream_close(below);
+    return broken(err);
+  }
+  int r;
+  if (strcmp(name, CHECKSUM_STREAM_NAME) == 0) {
+    r = checksum_stream_restore(below, checksum, reader->at, reader->left, &used, stream, err);
+    if (r == 0)
+      *counted = *stream;
+  } else {
+    r = unpack_stream_restore(below, name, reader->at, reader->left, &used, stream, err);
+  }
+  if (r == 0)
+    skip(reader, used);
+  return r;
+}
+
+static int
+restore_streams(struct source *source, const char *checksum, struct wire_reader *reader,
+                struct stream **ret_stream, struct stream **ret_counted, struct error **err)
+{
+  CLEANUP(stream_closep) struct stream *stream = NULL;
+  struct stream *counted = NULL;
+  if (!take_name(reader))
+    return broken(err);
+  uint64_t offset = wire_get_u64(reader);
+  if (reader->failed || (offset > 0 && !source->can_resume))
+    return broken(err);
+  if (source->ops->stream(source, offset, &stream, err) < 0)
+    return -1;
+  while (reader->left > 0) {
+    if (restore_one(reader, checksum, &stream, &counted, err) < 0)
+      return -1;
+  }
+  if (!counted)
+    return broken(err);
+  *ret_stream = TAKE(stream);
+  *ret_counted = counted;
+  return 0;
+}
+
+int
+import_stack_restore(struct source *source, const char *checksum, const struct buffer *state,
+                     struct import_stack *ret_stack, struct error **err)
+{
+  struct wire_reader reader = {.at = state->data, .left = state->len};
+  const char *name = take_name(&reader);
+  uint64_t size = wire_get_u64(&reader);
+  uint64_t len = wire_get_u64(&reader);
+  if (!name || reader.failed || len > reader.left)
+    return broken(err);
+  const char *own = reader.at;
+  skip(&reader, (size_t)len);
+  struct stream *stream;
+  struct stream *counted;
+  if (restore_streams(source, checksum, &reader, &stream, &counted, err) < 0)
+    return -1;
+  size_t used = 0;
+  struct content_stream *content;
+  int r = strcmp(name, "qcow2") == 0
+              ? qcow2_content_restore(stream, own, (size_t)len, &used, &content, err)
+              : raw_content_restore(stream, size, own, (size_t)len, &used, &content, err);
+  if (r < 0)
+    return -1;
+  *ret_stack = (struct import_stack){.content = content, .counted = counted};
+  return 0;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "populator/transfer/qcow2_layout.h"
+
+#include <assert.h>
+
+#include "lib/base/memory.h"
+#include "populator/format/qcow2_map.h"
+
+struct qcow2_layout {
+  struct layout layout;
+  struct qcow2_file file;
+  struct qcow2_map *map;
+};
+
+static_assert(QCOW2_CLUSTER_MAX + QCOW2_COMPRESSED_OVERHEAD <= LAYOUT_OVERHANG_MAX, "overhang");
+
+static int
+read_source(void *context, void *buf, size_t len, uint64_t offset, struct error **err)
+{
+  struct source *source = context;
+  return source->ops->read_at(source, buf, len, offset, err);
+}
+
+/* The map gives pieces as long as the file has them; 32 bits are plenty for a chunk. */
+static void
+add_extent(struct layout_extents *extents, const struct qcow2_extent *extent)
+{
+  layout_extents_add(extents, &(struct layout_extent){.virtual_offset = extent->virtual_offset,
+                                                      .file_offset = extent->host_offset,
+                                                      .file_len = (uint32_t)extent->host_length,
+                                                      .len = (uint32_t)extent->length,
+                                                      .is_encoded = extent->is_compressed});
+}
+
+static int
+layout_extents(struct layout *layout, uint64_t first, uint64_t end, struct layout_extents *extents,
+               struct error **err)
+{
+  struct qcow2_layout *self = (struct qcow2_layout *)layout;
+  struct qcow2_extents found = {0};
+  extents->count = 0;
+  int r = qcow2_map_chunk(self->map, first, end, &found, err);
+  for (size_t i = 0; r == 0 && i < found.count; i++)
+    add_extent(extents, &found.items[i]);
+  qcow2_extents_clear(&found);
+  return r;
+}
+
+static int
+layout_decode(struct layout *layout, const struct layout_extent *extent, const void *bytes,
+              void *content, struct error **err)
+{
+  struct qcow2_layout *self = (struct qcow2_layout *)layout;
+  const struct qcow2_extent own = {.virtual_offset = extent->virtual_offset,
+                                   .host_offset = extent->file_offset,
+                                   .length = extent->len,
+                                   .host_length = extent->file_len,
+                                   .is_compressed = true};
+  return qcow2_map_decode(self->map, &own, bytes, content, err);
+}
+
+static void
+layout_free(struct layout *layout)
+{
+  struct qcow2_layout *self = (struct qcow2_layout *)layout;
+  qcow2_map_close(self->map);
+  free(self);
+}
+
+static const struct layout_ops ops = {
+    .name = "qcow2",
+    .extents = layout_extents,
+    .decode = layout_decode,
+    .close = layout_free,
+};
+
+int
+qcow2_layout_open(struct source *source, unsigned threads, struct layout **ret_layout,
+                  struct error **err)
+{
+  struct qcow2_layout *self = xcalloc(1, sizeof(*self));
+  self->layout.ops = &ops;
+  self->file = (struct qcow2_file){.read_at = read_source, .context = source, .size = source->size};
+  if (qcow2_map_open(&self->file, threads, &self->map, err) < 0) {
+    free(self);
+    return -1;
+  }
+  self->layout.virtual_size = qcow2_map_header(self->map)->virtual_size;
+  *ret_layout = &self->layout;
+  return 0;
+}
