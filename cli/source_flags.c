@@ -16,6 +16,8 @@ static const char *s3_region;
 static bool s3_path_style;
 static const char *platform;
 static const char *path_in_image;
+static bool registry_insecure;
+static const char *registry_auth_file;
 
 static const struct flag flags[] = {
     {"ca-bundle", FLAG_TEXT, &ca_bundle, "FILE", "certificates to trust beside the system's", NULL},
@@ -37,6 +39,10 @@ static const struct flag flags[] = {
      "of the disk in a container image (default: the one "
      "file below /disk)",
      NULL},
+    {"insecure-registry", FLAG_SWITCH, &registry_insecure, NULL,
+     "speak plain http to a container registry", NULL},
+    {"auth-file", FLAG_TEXT, &registry_auth_file, "FILE",
+     "credentials for container registries, as docker keeps them", "REGISTRY_AUTH_FILE"},
 };
 
 const struct flag_set source_flags = {flags, sizeof(flags) / sizeof(flags[0])};
@@ -61,6 +67,8 @@ source_flags_options(struct source_options *ret_options)
              .path_style = s3_path_style},
       .platform = platform,
       .path_in_image = path_in_image,
+      .registry_insecure = registry_insecure,
+      .registry_auth_file = registry_auth_file,
   };
   ceph_flags_config(&ret_options->ceph);
 }

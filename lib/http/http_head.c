@@ -25,6 +25,7 @@ http_head_clear(struct http_head *head)
   free(head->location);
   free(head->www_authenticate);
   free(head->docker_digest);
+  free(head->upload_range);
   free(head->retry_after);
   http_head_init(head);
 }
@@ -100,6 +101,12 @@ on_docker_digest(struct http_head *head, char **value)
 }
 
 static void
+on_range(struct http_head *head, char **value)
+{
+  (void)keep_first(&head->upload_range, value);
+}
+
+static void
 on_retry_after(struct http_head *head, char **value)
 {
   (void)keep_first(&head->retry_after, value);
@@ -154,6 +161,7 @@ static const struct {
     {"ETag", on_etag},
     {"Last-Modified", on_last_modified},
     {"Location", on_location},
+    {"Range", on_range},
     {"Retry-After", on_retry_after},
     {"Transfer-Encoding", on_transfer_encoding},
     {"WWW-Authenticate", on_www_authenticate},

@@ -28,6 +28,7 @@ struct http_head {
   char *location;
   char *www_authenticate; /* several are joined by commas */
   char *docker_digest;
+  char *upload_range;
   char *retry_after;
   uint64_t content_length; /* UINT64_MAX: not said */
   bool accepts_ranges;

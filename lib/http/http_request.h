@@ -28,7 +28,8 @@ struct http_request {
   const char *if_unmodified_since; /* Last-Modified */
   uint64_t if_total;               /* the size of the whole file */
   uint64_t max_body;               /* a larger body is an error; 0: 16 MiB */
-  unsigned stall_s;                /* in place of the client's; 0: the client's */
+  bool is_once;     /* one attempt: it must not be done twice (a part of an upload) */
+  unsigned stall_s; /* in place of the client's; 0: the client's */
 };
 
 /* A copy that nothing is borrowed for but `s3` and `body`, and its end. */

@@ -17,6 +17,7 @@ http_response_clear(struct http_response *response)
   free(response->url);
   free(response->www_authenticate);
   free(response->docker_digest);
+  free(response->upload_range);
   *response = (struct http_response){0};
 }
 

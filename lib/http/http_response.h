@@ -21,6 +21,7 @@ struct http_response {
   char *url;               /* after redirects; may hold secrets in its query */
   char *www_authenticate;  /* for http_challenge_find() */
   char *docker_digest;     /* Docker-Content-Digest */
+  char *upload_range;      /* Range, "0-1023": what a registry has of an upload */
   uint64_t content_length; /* UINT64_MAX: not said */
   bool accepts_ranges;
   uint64_t range_total; /* of "Content-Range: bytes a-b/total"; UINT64_MAX: not said */

@@ -22,7 +22,7 @@ http_retry_gained(struct http_retry *retry, uint64_t bytes)
 bool
 http_retry_is_left(const struct http_retry *retry)
 {
-  return retry->failures < retry->client->options.retries;
+  return !retry->is_once && retry->failures < retry->client->options.retries;
 }
 
 int64_t
@@ -61,7 +61,8 @@ http_retry_again(struct http_retry *retry, const struct http_failure *failure, s
                  struct error **err)
 {
   retry->failures++;
-  bool is_worth = failure->is_transient && retry->failures <= retry->client->options.retries &&
+  bool is_worth = failure->is_transient && !retry->is_once &&
+                  retry->failures <= retry->client->options.retries &&
                   retry->failures <= failure->max_retries;
   if (!is_worth) {
     if (failure->is_transient && retry->failures > 1)

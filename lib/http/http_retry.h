@@ -23,6 +23,7 @@ struct http_failure {
 struct http_retry {
   struct http_client *client;
   unsigned failures; /* in a row */
+  bool is_once;      /* no further attempt, whatever happens */
 };
 
 /* Bytes that were gained by an attempt before it broke; enough of them and its failure is the first

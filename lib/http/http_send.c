@@ -54,7 +54,7 @@ int
 http_send(struct http_client *client, const struct http_request *request,
           struct http_response *ret_response, struct error **err)
 {
-  struct http_retry retry = {.client = client};
+  struct http_retry retry = {.client = client, .is_once = request->is_once};
   for (;;) {
     CLEANUP(error_freep) struct error *error = NULL;
     struct http_transfer transfer;

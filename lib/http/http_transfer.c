@@ -209,6 +209,7 @@ http_transfer_take_head(struct http_transfer *transfer, struct http_response *re
       .url = TAKE(transfer->url.text),
       .www_authenticate = TAKE(head->www_authenticate),
       .docker_digest = TAKE(head->docker_digest),
+      .upload_range = TAKE(head->upload_range),
       .content_length = head->content_length,
       .accepts_ranges = head->accepts_ranges,
       .range_total = head->has_range ? head->range.total : UINT64_MAX,

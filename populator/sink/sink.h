@@ -14,6 +14,11 @@
 struct sink_options {
   struct http_options http;
   struct s3_options s3;
+  bool registry_insecure;         /* for registries: plain http */
+  const char *registry_auth_file; /* for registries: credentials as docker keeps them, or NULL */
+  bool registry_gzip;             /* for registries: compress the layer */
+  const char *disk_name;          /* for registries: of the file below /disk; NULL: "disk.img" */
+  const char *platform;           /* for registries: that the disk is for; NULL: this machine's */
 };
 
 struct sink;
@@ -23,6 +28,9 @@ struct sink_ops {
   /* At most `estimate` bytes will come, or a little more. */
   int (*open)(const char *url, const struct sink_options *options, uint64_t estimate,
               struct sink **ret_sink, struct error **err);
+  /* Exactly so many bytes will come. NULL where nobody needs to know; else called once, before
+   * anything else. Then there is no reserve_start. */
+  int (*set_size)(struct sink *sink, uint64_t size, struct error **err);
   /* The first `len` bytes, a multiple of start_align, are given at the end by write_start();
    * appending goes on behind them. NULL where that cannot be done. Called at most once, before
    * anything else. */

@@ -3,7 +3,7 @@
 #include "populator/sink/sinks.h"
 
 static const struct sink_ops *const sinks[] = {
-    &sink_file_ops, /* takes whatever has no scheme */
+    &sink_registry_ops, &sink_file_ops, /* takes whatever has no scheme */
 };
 
 #define SINKS (sizeof(sinks) / sizeof(sinks[0]))

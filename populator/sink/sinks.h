@@ -5,7 +5,8 @@
 
 #include "populator/sink/sink.h"
 
-extern const struct sink_ops sink_file_ops; /* paths, file:// */
-extern const struct sink_ops sink_pipe_ops; /* "-": opened by sink_file_ops */
+extern const struct sink_ops sink_file_ops;     /* paths, file:// */
+extern const struct sink_ops sink_pipe_ops;     /* "-": opened by sink_file_ops */
+extern const struct sink_ops sink_registry_ops; /* docker: */
 
 #endif

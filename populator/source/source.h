@@ -4,6 +4,7 @@
 #ifndef POPULATOR_SOURCE_SOURCE_H
 #define POPULATOR_SOURCE_SOURCE_H
 
+#include "lib/base/string_map.h"
 #include "lib/ceph/cluster_config.h"
 #include "lib/http/http.h"
 #include "populator/source/stream.h"
@@ -12,14 +13,17 @@
 
 /* What the user says beside the URL. The strings outlive the source. */
 struct source_options {
-  struct http_options http;   /* credentials, CA, proxy, which addresses are allowed */
-  struct s3_options s3;       /* for s3:// */
-  const char *platform;       /* for registries: "amd64", "arm64/v8"; NULL: this machine's */
-  const char *path_in_image;  /* for registries and oci-archive: NULL: the one file below /disk */
-  struct cluster_config ceph; /* for rbd: */
+  struct http_options http;  /* credentials, CA, proxy, which addresses are allowed */
+  struct s3_options s3;      /* for s3:// */
+  const char *platform;      /* for registries: "amd64", "arm64/v8"; NULL: this machine's */
+  const char *path_in_image; /* for registries and oci-archive: NULL: the one file below /disk */
+  bool registry_insecure;    /* for registries: plain http */
+  const char *registry_auth_file; /* for registries: credentials as docker keeps them, or NULL */
+  struct cluster_config ceph;     /* for rbd: */
 };
 
 struct source;
+struct checksum;
 
 struct source_ops {
   /* What the URL begins with: "https:". */
@@ -37,6 +41,17 @@ struct source_ops {
   /* Makes what is under way, and what comes later, fail with CANCELLED soon. Any thread. NULL where
    * nothing takes long. */
   void (*cancel)(struct source *source);
+  /* A stream that goes on behind the last byte which another one of the same identity had given
+   * when stream_save() wrote what `state` begins with: *ret_used bytes of it. NULL where that
+   * cannot be done. */
+  int (*restore)(struct source *source, const void *state, size_t len, size_t *ret_used,
+                 struct stream **ret_stream, struct error **err);
+  /* Where the digest that the source promises is of more than the bytes it gives (a layer, in which
+   * the disk is one file), whoever uses read_at proves it so: digest_begin() gives the checksum of
+   * what stands in front, to which all bytes are added in order; digest_end() adds what stands
+   * behind and compares: DATA_LOSS. Streams prove it by themselves. NULL elsewhere. */
+  int (*digest_begin)(struct source *source, struct checksum *ret_checksum, struct error **err);
+  int (*digest_end)(struct source *source, const struct checksum *checksum, struct error **err);
   void (*close)(struct source *source);
 };
 
@@ -49,8 +64,9 @@ struct source {
    * cannot be told. */
   char *identity;
   char *digest; /* "sha256:…" of the whole content where the source itself promises it, else NULL */
-  bool can_seek;   /* read_at works */
-  bool can_resume; /* stream works from any offset */
+  struct string_map env; /* of a container image: what its configuration sets */
+  bool can_seek;         /* read_at works */
+  bool can_resume;       /* stream works from any offset */
 };
 
 /* By the scheme of the URL; what has none is a path, or "-" for standard input. */

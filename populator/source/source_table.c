@@ -6,10 +6,8 @@
 #include "populator/source/sources.h"
 
 static const struct source_ops *const sources[] = {
-    &source_http_ops,
-    &source_https_ops,
-    &source_s3_ops,
-    &source_file_ops,
+    &source_http_ops,        &source_https_ops,          &source_s3_ops,   &source_registry_ops,
+    &source_oci_archive_ops, &source_docker_archive_ops, &source_file_ops,
 };
 
 #define SOURCES (sizeof(sources) / sizeof(sources[0]))
@@ -72,4 +70,5 @@ source_clear(struct source *source)
   free(source->label);
   free(source->identity);
   free(source->digest);
+  string_map_clear(&source->env);
 }

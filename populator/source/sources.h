@@ -8,6 +8,9 @@
 extern const struct source_ops source_http_ops;
 extern const struct source_ops source_https_ops;
 extern const struct source_ops source_s3_ops;
-extern const struct source_ops source_file_ops; /* file:, paths, "-" */
+extern const struct source_ops source_registry_ops;       /* docker: */
+extern const struct source_ops source_oci_archive_ops;    /* oci-archive: */
+extern const struct source_ops source_docker_archive_ops; /* docker-archive: */
+extern const struct source_ops source_file_ops;           /* file:, paths, "-" */
 
 #endif

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "populator/source/stream.h"
 
+#include "lib/base/memory.h"
+
+/* What is passed over where it has to be read comes in pieces of this size. */
+#define SKIP_BYTES ((size_t)64 << 10)
+
 ssize_t
 stream_read(struct stream *stream, void *buf, size_t len, struct error **err)
 {
@@ -31,6 +36,22 @@ stream_read_full(struct stream *stream, void *buf, size_t len, struct error **er
   if ((size_t)got < len)
     return error_set(err, ERROR_DATA_LOSS, "%s: ends %zu bytes too early", stream->ops->name,
                      len - (size_t)got);
+  return 0;
+}
+
+int
+stream_skip(struct stream *stream, uint64_t len, struct error **err)
+{
+  if (stream->ops->skip)
+    return stream->ops->skip(stream, len, err);
+  size_t room = len < SKIP_BYTES ? (size_t)len : SKIP_BYTES;
+  CLEANUP(freep) char *waste = xcalloc(room + 1, 1);
+  for (uint64_t left = len; left > 0;) {
+    size_t piece = left < room ? (size_t)left : room;
+    if (stream_read_full(stream, waste, piece, err) < 0)
+      return -1;
+    left -= piece;
+  }
   return 0;
 }
 

@@ -23,9 +23,11 @@ struct stream_ops {
   /* Appends what another process needs to go on behind the last byte read; the lowest stream, the
    * offset to open its source at as a u64. It may read on from the stream below, which is saved
    * after it. RESOURCE_EXHAUSTED: not here, perhaps further on; the stream itself is sound and can
-   * be read. NULL where it cannot be done; then an import that is
-   * killed starts this stream from its beginning again. */
+   * be read. NULL where it cannot be done; then an import that is killed starts this stream from
+   * its beginning again. */
   int (*save)(struct stream *stream, struct buffer *state, struct error **err);
+  /* Passes over exactly len bytes without reading them. NULL where they have to be read. */
+  int (*skip)(struct stream *stream, uint64_t len, struct error **err);
   /* Frees the stream and the one below it. */
   void (*close)(struct stream *stream);
 };
@@ -41,6 +43,8 @@ ssize_t stream_read(struct stream *stream, void *buf, size_t len, struct error *
 int stream_read_full(struct stream *stream, void *buf, size_t len, struct error **err);
 /* As many bytes as there are up to len: less only at the end. */
 ssize_t stream_read_most(struct stream *stream, void *buf, size_t len, struct error **err);
+/* Passes over exactly len bytes; a stream that ends before is an error (ERROR_DATA_LOSS). */
+int stream_skip(struct stream *stream, uint64_t len, struct error **err);
 void stream_close(struct stream *stream);
 DEFINE_CLEANUP(struct stream *, stream_close)
 

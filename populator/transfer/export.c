@@ -90,6 +90,13 @@ resend_cluster(void *context, const struct export_cluster *cluster, struct error
                  cluster->compressed_len > 0 ? cluster->compressed_len : QCOW2_WRITER_CLUSTER, err);
 }
 
+/* Tells the sink how long the file will be, if it wants to know. */
+static int
+tell_size(struct exporting *e, uint64_t size, struct error **err)
+{
+  return e->sink->ops->set_size ? e->sink->ops->set_size(e->sink, size, err) : 0;
+}
+
 /* The tables, by append() or by write_start(). */
 static int
 send_tables(struct exporting *e,
@@ -168,7 +175,7 @@ static int
 export_tables_first(struct exporting *e, struct error **err)
 {
   qcow2_writer_seal(e->writer, 0);
-  if (place_all(e, err) < 0)
+  if (place_all(e, err) < 0 || tell_size(e, qcow2_writer_file_size(e->writer), err) < 0)
     return -1;
   if (send_tables(e, e->sink->ops->append, err) < 0)
     return -1;
@@ -193,7 +200,7 @@ static int
 export_raw(struct exporting *e, struct error **err)
 {
   uint64_t size = image_reader_size(e->options->reader);
-  if (run_pipeline(e, send_raw_cluster, err) < 0)
+  if (tell_size(e, size, err) < 0 || run_pipeline(e, send_raw_cluster, err) < 0)
     return -1;
   return size > e->sent ? e->sink->ops->append_zeros(e->sink, size - e->sent, err) : 0;
 }

@@ -70,12 +70,19 @@ open_layout(struct importing *i, const struct probe *probe, struct error **err)
   return 0;
 }
 
+/* A layer around the image and a checksum of the image itself: only a stream proves both. */
+static bool
+must_stream(const struct importing *i)
+{
+  return !i->source->can_seek || (i->options->checksum && i->source->ops->digest_begin);
+}
+
 /* Chooses the way. */
 static int
 open_content(struct importing *i, struct error **err)
 {
   struct probe probe = {.format = PROBE_GZIP};
-  if (i->source->can_seek && probe_source(i->source, &probe, err) < 0)
+  if (!must_stream(i) && probe_source(i->source, &probe, err) < 0)
     return -1;
   if (probe.format == PROBE_QCOW2 || probe.format == PROBE_RAW) {
     if (check_format(i, probe.name, err) < 0)

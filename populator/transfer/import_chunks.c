@@ -40,6 +40,7 @@ struct chunk_import {
   uint64_t file_size;
   uint64_t chunk_count;
   bool has_checksum;
+  bool is_proof; /* the checksum is of more than the file: the source began it and will end it */
 
   pthread_mutex_t mutex; /* guards all below */
   pthread_cond_t change;
@@ -314,13 +315,25 @@ supervise(struct chunk_import *import)
   (void)pthread_mutex_unlock(&import->mutex);
 }
 
-static void
-start_from(struct chunk_import *import, const struct checkpoint *from)
+/* The checksum that is wanted, or the one that the source proves itself with. */
+static int
+begin_checksum(struct chunk_import *import, struct error **err)
 {
   const char *wanted = import->options->checksum;
+  struct source *source = import->options->source;
   enum checksum_kind kind = CHECKSUM_SHA256;
   import->has_checksum = wanted && checksum_parse(wanted, &kind, NULL) == 0;
   checksum_init(&import->checksum, kind);
+  if (wanted || !source->ops->digest_begin)
+    return 0;
+  import->has_checksum = import->is_proof = true;
+  return source->ops->digest_begin(source, &import->checksum, err);
+}
+
+static void
+start_from(struct chunk_import *import, const struct checkpoint *from)
+{
+  enum checksum_kind kind = import->checksum.kind;
   bool fits = from && from->kind == CHECKPOINT_CHUNKS && from->chunk_bytes == CHUNK_BYTES &&
               from->position / CHUNK_BYTES <= import->chunk_count &&
               (!import->has_checksum || (from->has_checksum && from->checksum.kind == kind));
@@ -373,8 +386,11 @@ run_workers(struct chunk_import *import, struct error **err)
 static int
 check_checksum(const struct chunk_import *import, struct error **err)
 {
+  struct source *source = import->options->source;
   if (!import->has_checksum)
     return 0;
+  if (import->is_proof)
+    return source->ops->digest_end(source, &import->first_checksum, err);
   char actual[CHECKSUM_TEXT_MAX];
   checksum_text(&import->first_checksum, actual);
   if (strcmp(actual, import->options->checksum) != 0)
@@ -389,6 +405,8 @@ import_chunks(const struct import_chunks_options *options, const struct checkpoi
 {
   struct chunk_import import = {.options = options, .file_size = options->source->size};
   import.chunk_count = (import.file_size + CHUNK_BYTES - 1) / CHUNK_BYTES;
+  if (begin_checksum(&import, err) < 0)
+    return -1;
   (void)pthread_mutex_init(&import.mutex, NULL);
   condition_init(&import.change);
   start_from(&import, from);

@@ -6,6 +6,7 @@
 #include "lib/base/memory.h"
 #include "lib/ceph/wire.h"
 #include "populator/format/unpack.h"
+#include "populator/source/tar_disk.h"
 #include "populator/transfer/checksum_stream.h"
 #include "populator/transfer/qcow2_content.h"
 #include "populator/transfer/raw_content.h"
@@ -28,6 +29,30 @@ open_content(struct stream *stream, const struct probe *probe, uint64_t raw_size
   }
 }
 
+/* Takes compressions off, and an archive around the image, with whatever is compressed inside it.
+ * *size is that of `below`, then that of the image where it is known. Takes `below`. */
+static int
+open_inside(struct stream *below, struct stream **ret_inside, struct probe *ret_probe,
+            uint64_t *size, struct error **err)
+{
+  struct stream *inside;
+  struct stream *disk;
+  if (unpack_stream_new(below, &inside, ret_probe, err) < 0)
+    return -1;
+  if (ret_probe->format == PROBE_TAR) {
+    if (tar_disk_stream_new(inside, NULL, &disk, size, err) < 0)
+      return -1;
+    below = disk;
+    if (unpack_stream_new(disk, &inside, ret_probe, err) < 0)
+      return -1;
+  }
+  /* A peek right on top means: nothing was taken off. */
+  if (inside->below != below)
+    *size = CONTENT_SIZE_UNKNOWN;
+  *ret_inside = inside;
+  return 0;
+}
+
 int
 import_stack_open(struct source *source, const char *checksum, struct import_stack *ret_stack,
                   struct error **err)
@@ -36,14 +61,11 @@ import_stack_open(struct source *source, const char *checksum, struct import_sta
   struct stream *counted;
   struct stream *inside;
   struct probe probe;
+  uint64_t raw_size = source->size != SOURCE_SIZE_UNKNOWN ? source->size : CONTENT_SIZE_UNKNOWN;
   if (source->ops->stream(source, 0, &base, err) < 0 ||
       checksum_stream_new(base, checksum, &counted, err) < 0 ||
-      unpack_stream_new(counted, &inside, &probe, err) < 0)
+      open_inside(counted, &inside, &probe, &raw_size, err) < 0)
     return -1;
-  /* A peek on top of the counted stream means: nothing was taken off. */
-  bool is_plain = inside->below == counted;
-  uint64_t raw_size =
-      is_plain && source->size != SOURCE_SIZE_UNKNOWN ? source->size : CONTENT_SIZE_UNKNOWN;
   struct content_stream *content;
   if (open_content(inside, &probe, raw_size, &content, err) < 0)
     return -1;
@@ -125,6 +147,8 @@ restore_one(struct wire_reader *reader, const char *checksum, struct stream **st
     r = checksum_stream_restore(below, checksum, reader->at, reader->left, &used, stream, err);
     if (r == 0)
       *counted = *stream;
+  } else if (strcmp(name, TAR_DISK_STREAM_NAME) == 0) {
+    r = tar_disk_stream_restore(below, reader->at, reader->left, &used, stream, err);
   } else {
     r = unpack_stream_restore(below, name, reader->at, reader->left, &used, stream, err);
   }
@@ -133,18 +157,33 @@ restore_one(struct wire_reader *reader, const char *checksum, struct stream **st
   return r;
 }
 
+/* The stream of the source itself: by its own means, or at the offset where it stood. */
+static int
+restore_source(struct source *source, struct wire_reader *reader, struct stream **ret_stream,
+               struct error **err)
+{
+  if (source->ops->restore) {
+    size_t used;
+    if (source->ops->restore(source, reader->at, reader->left, &used, ret_stream, err) < 0)
+      return -1;
+    skip(reader, used);
+    return 0;
+  }
+  if (!take_name(reader))
+    return broken(err);
+  uint64_t offset = wire_get_u64(reader);
+  if (reader->failed || (offset > 0 && !source->can_resume))
+    return broken(err);
+  return source->ops->stream(source, offset, ret_stream, err);
+}
+
 static int
 restore_streams(struct source *source, const char *checksum, struct wire_reader *reader,
                 struct stream **ret_stream, struct stream **ret_counted, struct error **err)
 {
   CLEANUP(stream_closep) struct stream *stream = NULL;
   struct stream *counted = NULL;
-  if (!take_name(reader))
-    return broken(err);
-  uint64_t offset = wire_get_u64(reader);
-  if (reader->failed || (offset > 0 && !source->can_resume))
-    return broken(err);
-  if (source->ops->stream(source, offset, &stream, err) < 0)
+  if (restore_source(source, reader, &stream, err) < 0)
     return -1;
   while (reader->left > 0) {
     if (restore_one(reader, checksum, &stream, &counted, err) < 0)

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "populator/sink/container_disk_push.h"
+
+#include <string.h>
+
+#include "lib/base/memory.h"
+#include "populator/registry/blob_upload.h"
+#include "populator/registry/oci_image.h"
+#include "populator/registry/oci_platform.h"
+#include "populator/registry/registry_client.h"
+#include "populator/sink/disk_layer.h"
+#include "populator/sink/layer_writer.h"
+
+#define DEFAULT_NAME "disk.img"
+#define COPY_BYTES ((size_t)1 << 20)
+/* Uploads that may be given up by the registry. */
+#define ATTEMPTS_MAX 3
+
+struct container_disk_push {
+  struct push_options options;
+  struct reference reference;
+  struct oci_platform platform;
+  struct registry_client *client;
+  struct blob_upload *upload; /* from begin on */
+  struct layer_writer *layer;
+};
+
+static const char *
+disk_name(const struct push_options *options)
+{
+  return options->name ? options->name : DEFAULT_NAME;
+}
+
+/* ---- life --------------------------------------------------------------------------------------
+ */
+
+static void
+push_free(struct container_disk_push *push)
+{
+  layer_writer_free(push->layer);
+  registry_client_close(push->client);
+  oci_platform_clear(&push->platform);
+  reference_clear(&push->reference);
+  free(push);
+}
+
+void
+container_disk_push_abort(struct container_disk_push *push)
+{
+  if (!push)
+    return;
+  blob_upload_abort(push->upload);
+  push_free(push);
+}
+
+int
+container_disk_push_open(const char *url, const struct push_options *options,
+                         struct container_disk_push **ret_push, struct error **err)
+{
+  CLEANUP(container_disk_push_abortp) struct container_disk_push *push = xcalloc(1, sizeof(*push));
+  push->options = *options;
+  if (reference_parse(url, &push->reference, err) < 0)
+    return -1;
+  if (push->reference.digest)
+    return error_set(err, ERROR_INVALID_ARGUMENT,
+                     "'%s': an image is pushed under a tag; its digest is what comes out", url);
+  if (disk_layer_check_name(disk_name(options), err) < 0 ||
+      oci_platform_parse(options->platform, &push->platform, err) < 0)
+    return -1;
+  if (registry_client_open(&push->reference, &options->registry, "pull,push", &push->client, err) <
+      0)
+    return error_wrap(err, "%s", url);
+  *ret_push = TAKE(push);
+  return 0;
+}
+
+/* ---- the layer ---------------------------------------------------------------------------------
+ */
+
+static int
+take_for_upload(void *context, const void *data, size_t len, struct error **err)
+{
+  struct container_disk_push *push = context;
+  return blob_upload_write(push->upload, data, len, err);
+}
+
+int
+container_disk_push_begin(struct container_disk_push *push, uint64_t size, struct error **err)
+{
+  if (size > INT64_MAX - COPY_BYTES)
+    return error_set(err, ERROR_INVALID_ARGUMENT, "no disk is that large");
+  if (blob_upload_begin(push->client, &push->upload, err) < 0)
+    return -1;
+  push->layer = layer_writer_new(push->options.is_compressed, take_for_upload, push);
+  return layer_writer_begin(push->layer, disk_name(&push->options), size, err);
+}
+
+int
+container_disk_push_write(struct container_disk_push *push, const void *data, size_t len,
+                          struct error **err)
+{
+  return layer_writer_write(push->layer, data, len, err);
+}
+
+/* ---- the image ---------------------------------------------------------------------------------
+ */
+
+static int
+put_manifest(struct container_disk_push *push, const char *manifest, char **ret_digest,
+             struct error **err)
+{
+  static const char *const headers[] = {"Content-Type: " OCI_TYPE_MANIFEST, NULL};
+  CLEANUP(freep) char *rest = xasprintf("manifests/%s", reference_version(&push->reference));
+  CLEANUP(freep) char *url = registry_client_url(push->client, rest);
+  CLEANUP(freep) char *digest = oci_digest_of(manifest, strlen(manifest));
+  const struct http_request request = {.method = "PUT",
+                                       .url = url,
+                                       .headers = headers,
+                                       .body = manifest,
+                                       .body_len = strlen(manifest)};
+  CLEANUP(http_response_clear) struct http_response response = {0};
+  if (registry_client_send(push->client, &request, &response, err) < 0)
+    return -1;
+  if (response.status != 201 && response.status != 200)
+    return http_status_error(&request, &response, err);
+  if (response.docker_digest && strcmp(response.docker_digest, digest) != 0)
+    return error_set(err, ERROR_DATA_LOSS, "the registry took the manifest for %s, while it is %s",
+                     response.docker_digest, digest);
+  *ret_digest = TAKE(digest);
+  return 0;
+}
+
+/* Configuration and manifest around a layer that the registry has. */
+static int
+put_image(struct container_disk_push *push, struct oci_descriptor *layer, const char *diff_id,
+          char **ret_digest, struct error **err)
+{
+  CLEANUP(oci_descriptor_clear) struct oci_descriptor config = {0};
+  CLEANUP(freep) char *config_text = oci_image_config(&push->platform, diff_id);
+  if (blob_upload_put(push->client, config_text, strlen(config_text), &config, err) < 0)
+    return -1;
+  config.media_type = xstrdup(OCI_TYPE_CONFIG);
+  layer->media_type = xstrdup(push->options.is_compressed ? OCI_TYPE_LAYER_GZIP : OCI_TYPE_LAYER);
+  CLEANUP(freep) char *manifest = oci_image_manifest(&config, layer);
+  return put_manifest(push, manifest, ret_digest, err);
+}
+
+int
+container_disk_push_commit(struct container_disk_push *push, char **ret_digest, struct error **err)
+{
+  CLEANUP(container_disk_push_abortp) struct container_disk_push *owned = push;
+  CLEANUP(oci_descriptor_clear) struct oci_descriptor layer = {0};
+  char diff_id[CHECKSUM_TEXT_MAX];
+  if (layer_writer_finish(push->layer, diff_id, err) < 0)
+    return -1;
+  if (blob_upload_finish(TAKE(push->upload), &layer, err) < 0)
+    return -1;
+  return put_image(owned, &layer, diff_id, ret_digest, err);
+}
+
+/* ---- a disk that can be read more than once ----------------------------------------------------
+ */
+
+typedef int take_disk(void *context, const void *data, size_t len, struct error **err);
+
+static int
+read_disk(const struct push_content *content, take_disk *take, void *context, struct error **err)
+{
+  CLEANUP(stream_closep) struct stream *stream = NULL;
+  CLEANUP(freep) char *piece = xcalloc(COPY_BYTES, 1);
+  if (content->open(content->context, &stream, err) < 0)
+    return -1;
+  for (;;) {
+    ssize_t got = stream_read_most(stream, piece, COPY_BYTES, err);
+    if (got < 0)
+      return -1;
+    if (got == 0)
+      return 0;
+    if (take(context, piece, (size_t)got, err) < 0)
+      return -1;
+  }
+}
+
+/* Only measures. */
+struct probe {
+  struct checksum checksum;
+  uint64_t size;
+};
+
+static int
+take_for_probe(void *context, const void *data, size_t len, struct error **err)
+{
+  (void)err;
+  struct probe *probe = context;
+  checksum_update(&probe->checksum, data, len);
+  probe->size += len;
+  return 0;
+}
+
+static int
+take_for_layer(void *context, const void *data, size_t len, struct error **err)
+{
+  return layer_writer_write(context, data, len, err);
+}
+
+/* What the layer will be. */
+static int
+probe_layer(const struct push_options *options, const struct push_content *content,
+            struct oci_descriptor *ret_layer, char ret_diff_id[CHECKSUM_TEXT_MAX],
+            struct error **err)
+{
+  struct probe probe = {0};
+  checksum_init(&probe.checksum, CHECKSUM_SHA256);
+  CLEANUP(layer_writer_freep)
+  struct layer_writer *writer = layer_writer_new(options->is_compressed, take_for_probe, &probe);
+  if (layer_writer_begin(writer, disk_name(options), content->size, err) < 0 ||
+      read_disk(content, take_for_layer, writer, err) < 0 ||
+      layer_writer_finish(writer, ret_diff_id, err) < 0)
+    return -1;
+  char digest[CHECKSUM_TEXT_MAX];
+  checksum_text(&probe.checksum, digest);
+  *ret_layer = (struct oci_descriptor){.digest = xstrdup(digest), .size = probe.size};
+  return 0;
+}
+
+/* Whether the repository has the layer, or gets it from another one. */
+static int
+find_layer(struct container_disk_push *push, const struct oci_descriptor *layer, bool *ret_is_there,
+           struct error **err)
+{
+  const char *from = push->options.registry.mount_from;
+  if (blob_upload_exists(push->client, layer, ret_is_there, err) < 0)
+    return -1;
+  if (*ret_is_there || !from)
+    return 0;
+  return blob_upload_mount(push->client, layer, from, ret_is_there, err);
+}
+
+/* Spares the upload if it can: then *ret_digest is set. */
+static int
+push_known_layer(struct container_disk_push *push, const struct push_content *content,
+                 char **ret_digest, struct error **err)
+{
+  CLEANUP(oci_descriptor_clear) struct oci_descriptor layer = {0};
+  char diff_id[CHECKSUM_TEXT_MAX];
+  bool is_there;
+  if (probe_layer(&push->options, content, &layer, diff_id, err) < 0 ||
+      find_layer(push, &layer, &is_there, err) < 0)
+    return -1;
+  return is_there ? put_image(push, &layer, diff_id, ret_digest, err) : 0;
+}
+
+static int
+take_for_push(void *context, const void *data, size_t len, struct error **err)
+{
+  return container_disk_push_write(context, data, len, err);
+}
+
+static int
+push_once(const char *url, const struct push_options *options, const struct push_content *content,
+          bool is_probed, char **ret_digest, struct error **err)
+{
+  CLEANUP(container_disk_push_abortp) struct container_disk_push *push = NULL;
+  CLEANUP(freep) char *digest = NULL;
+  if (container_disk_push_open(url, options, &push, err) < 0)
+    return -1;
+  if (is_probed && push_known_layer(push, content, &digest, err) < 0)
+    return error_wrap(err, "%s", url);
+  if (digest) {
+    *ret_digest = TAKE(digest);
+    return 0;
+  }
+  if (container_disk_push_begin(push, content->size, err) < 0 ||
+      read_disk(content, take_for_push, push, err) < 0 ||
+      container_disk_push_commit(TAKE(push), ret_digest, err) < 0)
+    return error_wrap(err, "%s", url);
+  return 0;
+}
+
+int
+container_disk_push(const char *url, const struct push_options *options,
+                    const struct push_content *content, bool is_probed, char **ret_digest,
+                    struct error **err)
+{
+  for (unsigned attempt = 1;; attempt++) {
+    CLEANUP(error_freep) struct error *failure = NULL;
+    if (push_once(url, options, content, is_probed, ret_digest, &failure) == 0)
+      return 0;
+    if (failure->code != ERROR_ABORTED || attempt == ATTEMPTS_MAX)
+      return error_set(err, failure->code, "%s", failure->message);
+  }
+}

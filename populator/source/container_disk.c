@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "populator/source/container_disk.h"
+
+#include <string.h>
+
+#include "lib/base/memory.h"
+#include "lib/ceph/wire.h"
+#include "populator/format/gzip.h"
+#include "populator/format/zstd.h"
+#include "populator/source/disk_stream.h"
+#include "populator/source/verified_stream.h"
+
+struct container_disk {
+  struct source source;
+  struct blob_store *store;
+  struct oci_manifest manifest;
+  struct disk_search *search;
+  const struct oci_layer *layer; /* that has the disk */
+  struct disk_place place;       /* in the archive of that layer */
+  char *path;                    /* in the image */
+  struct checksum before;        /* of what stands in front of the disk, in an uncompressed layer */
+  struct stream *ready;          /* stands at the disk's first byte; NULL: it was given away */
+};
+
+DEFINE_CLEANUP(struct source *, container_disk_close)
+
+static struct container_disk *
+disk_of(struct source *source)
+{
+  return CONTAINER_OF(source, struct container_disk, source);
+}
+
+/* ---- layers ------------------------------------------------------------------------------------
+ */
+
+/* Takes `below`, also when it fails. */
+static int
+decompress(enum oci_compression compression, struct stream *below, struct stream **ret_stream,
+           struct error **err)
+{
+  if (compression == OCI_COMPRESSION_GZIP)
+    return gzip_stream_new(below, ret_stream, err);
+  if (compression == OCI_COMPRESSION_ZSTD)
+    return zstd_stream_new(below, ret_stream, err);
+  *ret_stream = below;
+  return 0;
+}
+
+static int
+open_layer(struct container_disk *disk, const struct oci_layer *layer, struct disk_layer *ret_layer,
+           struct error **err)
+{
+  struct stream *blob, *proof, *archive;
+  if (disk->store->ops->stream(disk->store, &layer->blob, 0, &blob, err) < 0 ||
+      verified_stream_new(blob, &layer->blob, &proof, err) < 0 ||
+      decompress(layer->compression, proof, &archive, err) < 0)
+    return -1;
+  *ret_layer = (struct disk_layer){.archive = archive, .proof = proof};
+  return 0;
+}
+
+/* Reads a layer up to the disk, if it has it. */
+static int
+read_layer(struct container_disk *disk, const struct oci_layer *layer, struct stream **ret_stream,
+           struct error **err)
+{
+  struct disk_layer opened;
+  if (open_layer(disk, layer, &opened, err) < 0 ||
+      disk_stream_open(&opened, disk->search, &disk->place, ret_stream, err) < 0)
+    return error_wrap(err, "layer %s", layer->blob.digest);
+  if (!*ret_stream || layer->compression != OCI_COMPRESSION_NONE)
+    return 0;
+  disk->before = verified_stream_checksum(opened.proof);
+  if (disk->place.offset + disk->place.size > layer->blob.size) {
+    stream_close(TAKE(*ret_stream));
+    return error_set(err, ERROR_DATA_LOSS, "layer %s ends amid the disk", layer->blob.digest);
+  }
+  return 0;
+}
+
+/* ---- open --------------------------------------------------------------------------------------
+ */
+
+static int
+find(struct container_disk *disk, struct error **err)
+{
+  size_t top = disk->manifest.layer_count - 1;
+  size_t i = top;
+  for (;;) {
+    disk->layer = &disk->manifest.layers[i];
+    if (read_layer(disk, disk->layer, &disk->ready, err) < 0)
+      return -1;
+    if (disk->ready)
+      return 0;
+    enum disk_search_step step;
+    if (disk_search_layer_end(disk->search, i == 0, &step, err) < 0)
+      return -1;
+    if (step == DISK_SEARCH_TOP_LAYER)
+      i = top;
+    else if (step == DISK_SEARCH_NEXT_LAYER && i > 0)
+      i--;
+    else if (step == DISK_SEARCH_NEXT_LAYER)
+      return error_set(err, ERROR_INTERNAL, "there is no layer below the lowest");
+  }
+}
+
+static void
+describe(struct container_disk *disk, const char *manifest_digest)
+{
+  struct source *source = &disk->source;
+  disk->path = xstrdup(disk_search_path(disk->search));
+  source->size = disk->place.size;
+  source->identity = xasprintf("%s/%s", manifest_digest, disk->path);
+  source->can_seek = disk->layer->compression == OCI_COMPRESSION_NONE &&
+                     disk->store->ops->can_read_at(disk->store, &disk->layer->blob);
+  if (source->can_seek) /* then it will hardly be read front to back */
+    stream_close(TAKE(disk->ready));
+}
+
+void
+container_disk_image_clear(struct container_disk_image *image)
+{
+  blob_store_close(image->store);
+  oci_manifest_clear(&image->manifest);
+  string_map_clear(&image->env);
+  free(image->digest);
+  *image = (struct container_disk_image){0};
+}
+
+int
+container_disk_open(const struct source_ops *ops, const char *label, const char *path,
+                    struct container_disk_image *image, struct source **ret_source,
+                    struct error **err)
+{
+  struct container_disk *disk = xcalloc(1, sizeof(*disk));
+  CLEANUP(container_disk_closep) struct source *source = &disk->source;
+  CLEANUP(freep) char *digest = TAKE(image->digest);
+  source->ops = ops;
+  source->label = xstrdup(label);
+  source->env = image->env;
+  disk->store = TAKE(image->store);
+  disk->manifest = image->manifest;
+  *image = (struct container_disk_image){0};
+  disk->search = disk_search_new(path);
+  if (find(disk, err) < 0)
+    return error_wrap(err, "%s", label);
+  describe(disk, digest);
+  *ret_source = TAKE(source);
+  return 0;
+}
+
+void
+container_disk_cancel(struct source *source)
+{
+  struct blob_store *store = disk_of(source)->store;
+  if (store->ops->cancel)
+    store->ops->cancel(store);
+}
+
+void
+container_disk_close(struct source *source)
+{
+  if (!source)
+    return;
+  struct container_disk *disk = disk_of(source);
+  stream_close(disk->ready);
+  disk_search_free(disk->search);
+  oci_manifest_clear(&disk->manifest);
+  blob_store_close(disk->store);
+  free(disk->path);
+  source_clear(source);
+  free(disk);
+}
+
+/* ---- reading -----------------------------------------------------------------------------------
+ */
+
+int
+container_disk_stream(struct source *source, uint64_t offset, struct stream **ret_stream,
+                      struct error **err)
+{
+  struct container_disk *disk = disk_of(source);
+  if (offset > 0)
+    return error_set(err, ERROR_UNIMPLEMENTED, "%s: cannot begin amid the disk", source->label);
+  if (disk->ready) {
+    *ret_stream = TAKE(disk->ready);
+    return 0;
+  }
+  CLEANUP(stream_closep) struct stream *stream = NULL;
+  disk_search_read_again(disk->search);
+  if (read_layer(disk, disk->layer, &stream, err) < 0)
+    return error_wrap(err, "%s", source->label);
+  if (!stream || disk->place.size != source->size)
+    return error_set(err, ERROR_DATA_LOSS, "%s: a layer has changed", source->label);
+  *ret_stream = TAKE(stream);
+  return 0;
+}
+
+int
+container_disk_read_at(struct source *source, void *buf, size_t len, uint64_t offset,
+                       struct error **err)
+{
+  struct container_disk *disk = disk_of(source);
+  return disk->store->ops->read_at(disk->store, &disk->layer->blob, buf, len,
+                                   disk->place.offset + offset, err);
+}
+
+/* ---- going on in another process ---------------------------------------------------------------
+ */
+
+/* Takes the name that stream_save() puts in front of each state. */
+static void
+enter(struct wire_reader *state, const char *name)
+{
+  size_t len = strlen(name) + 1;
+  if (state->failed || state->left < len || memcmp(state->at, name, len) != 0) {
+    state->failed = true;
+    return;
+  }
+  state->at += len;
+  state->left -= len;
+}
+
+static int
+restore_gzip(struct stream *below, struct wire_reader *state, struct stream **ret_stream,
+             struct error **err)
+{
+  size_t used;
+  enter(state, "gzip");
+  if (gzip_stream_restore(below, state->at, state->failed ? 0 : state->left, &used, ret_stream,
+                          err) < 0)
+    return -1;
+  state->at += used;
+  state->left -= used;
+  return 0;
+}
+
+static int
+restore_layer(struct container_disk *disk, struct wire_reader *state, struct disk_layer *ret_layer,
+              struct error **err)
+{
+  const struct oci_layer *layer = disk->layer;
+  enter(state, BLOB_STREAM_NAME);
+  uint64_t position = wire_get_u64(state);
+  enter(state, "verified");
+  if (state->failed || position > layer->blob.size ||
+      layer->compression == OCI_COMPRESSION_ZSTD) /* which cannot be saved */
+    return error_set(err, ERROR_DATA_LOSS, "the saved state of a stream is not one");
+  struct stream *blob, *proof, *archive;
+  if (disk->store->ops->stream(disk->store, &layer->blob, position, &blob, err) < 0 ||
+      verified_stream_restore(blob, &layer->blob, state, &proof, err) < 0)
+    return -1;
+  archive = proof;
+  if (layer->compression == OCI_COMPRESSION_GZIP && restore_gzip(proof, state, &archive, err) < 0)
+    return -1;
+  *ret_layer = (struct disk_layer){.archive = archive, .proof = proof};
+  return 0;
+}
+
+int
+container_disk_restore(struct source *source, const void *state, size_t len, size_t *ret_used,
+                       struct stream **ret_stream, struct error **err)
+{
+  struct container_disk *disk = disk_of(source);
+  struct wire_reader reader = {.at = state, .left = len};
+  struct disk_layer layer;
+  stream_close(TAKE(disk->ready));
+  disk_search_found(disk->search, disk->path);
+  if (restore_layer(disk, &reader, &layer, err) < 0)
+    return error_wrap(err, "%s", source->label);
+  enter(&reader, "disk");
+  if (disk_stream_restore(&layer, disk->search, &reader, ret_stream, err) < 0)
+    return error_wrap(err, "%s", source->label);
+  *ret_used = len - reader.left;
+  return 0;
+}
+
+/* ---- proving a layer that is read anywhere -----------------------------------------------------
+ */
+
+int
+container_disk_digest_begin(struct source *source, struct checksum *ret_checksum,
+                            struct error **err)
+{
+  (void)err;
+  *ret_checksum = disk_of(source)->before;
+  return 0;
+}
+
+int
+container_disk_digest_end(struct source *source, const struct checksum *checksum,
+                          struct error **err)
+{
+  struct container_disk *disk = disk_of(source);
+  const struct oci_descriptor *blob = &disk->layer->blob;
+  uint64_t end = disk->place.offset + disk->place.size;
+  struct stream *below, *proof;
+  disk_search_found(disk->search, disk->path);
+  if (disk->store->ops->stream(disk->store, blob, end, &below, err) < 0 ||
+      verified_stream_resume(below, blob, end, checksum, &proof, err) < 0)
+    return error_wrap(err, "%s", source->label);
+  const struct disk_layer layer = {.archive = proof, .proof = proof};
+  if (disk_stream_check_rest(&layer, disk->place.size, disk->search, err) < 0)
+    return error_wrap(err, "%s: layer %s", source->label, blob->digest);
+  return 0;
+}
