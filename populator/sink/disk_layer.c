@@ -30,7 +30,9 @@ disk_layer_check_name(const char *name, struct error **err)
 static void
 put_octal(char *field, size_t len, uint64_t value)
 {
-  (void)snprintf(field, len, "%0*" PRIo64, (int)len - 1, value);
+  field[--len] = '\0';
+  for (; len > 0; value >>= 3)
+    field[--len] = (char)('0' + (value & 7));
 }
 
 static const char magic[] = {'u', 's', 't', 'a', 'r', '\0', '0', '0'};
