@@ -8,6 +8,10 @@
 extern const struct source_ops source_http_ops;
 extern const struct source_ops source_https_ops;
 extern const struct source_ops source_s3_ops;
+extern const struct source_ops source_nbd_ops;
+extern const struct source_ops source_nbds_ops;
+extern const struct source_ops source_nbd_unix_ops;
+extern const struct source_ops source_rbd_ops;
 extern const struct source_ops source_file_ops; /* file:, paths, "-" */
 
 #endif

@@ -16,6 +16,7 @@ class QemuNbd:
     def __init__(self, image, folder, options=(), image_format="raw", port=None, path=None):
         self.socket = path or os.path.join(str(folder), "nbd.sock")
         self.port = port
+        self.host = "127.0.0.1"
         self.log = os.path.join(str(folder), "qemu-nbd.log")
         where = ["--bind", "127.0.0.1", "--port", str(port)] if port else ["--socket", self.socket]
         self.command = [shutil.which("qemu-nbd"), *where, "--persistent", "--shared", "16",
@@ -35,7 +36,7 @@ class QemuNbd:
         return self
 
     def _is_listening(self):
-        family, address = ((socket.AF_INET, ("127.0.0.1", self.port)) if self.port
+        family, address = ((socket.AF_INET, (self.host, self.port)) if self.port
                            else (socket.AF_UNIX, self.socket))
         with socket.socket(family) as probe:
             return probe.connect_ex(address) == 0

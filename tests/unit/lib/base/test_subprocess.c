@@ -333,6 +333,7 @@ test_it_dies_with_us(void)
     (void)pause();
     _exit(0);
   }
+  (void)close(pipe_fds[1]);
   pid_t sleeper = 0;
   REQUIRE(read(pipe_fds[0], &sleeper, sizeof(sleeper)) == sizeof(sleeper));
   CHECK_NUMBER(kill(sleeper, 0), 0);
@@ -340,7 +341,6 @@ test_it_dies_with_us(void)
   (void)waitpid(between, NULL, 0);
   CU_ASSERT(ends_soon(sleeper));
   (void)close(pipe_fds[0]);
-  (void)close(pipe_fds[1]);
 }
 
 static void *
