@@ -11,9 +11,9 @@
 #include "populator/source/seek_stream.h"
 #include "populator/source/sources.h"
 
-/* Asked for in one go: with the object map it costs next to nothing, without it a listing of each
- * object. */
-#define WINDOW_BYTES ((uint64_t)16 << 30)
+/* Asked for in one go. Each time the whole object map is fetched, so it must be much; what comes of
+ * it is kept, so it must have an end. */
+#define WINDOW_BYTES ((uint64_t)1 << 40)
 
 struct image_source {
   struct source source;

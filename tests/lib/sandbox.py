@@ -77,3 +77,24 @@ class Listener:
         self.socket.shutdown(socket.SHUT_RDWR)
         self.thread.join()
         self.socket.close()
+
+
+def processes_of(parent):
+    """Its children: (pid, lines of /proc/PID/status)."""
+    found = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/status", encoding="ascii") as status:
+                lines = dict(line.rstrip("\n").split(":\t", 1) for line in status if ":\t" in line)
+        except OSError:
+            continue
+        found.setdefault(int(lines["PPid"]), []).append((int(pid), lines))
+    return found.get(parent, [])
+
+
+def is_running(pid):
+    try:
+        os.readlink(f"/proc/{pid}/exe")
+    except FileNotFoundError:  # gone, or a zombie
+        return False
+    return True

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from sandbox import KILLED, NOBODY, PROGRAM, run_probe
+from sandbox import KILLED, NOBODY, PROGRAM, is_running, processes_of, run_probe
 
 IS_SANITIZED = os.environ.get("PRESET") == "asan"
 
@@ -139,26 +139,6 @@ def test_other_doors_are_shut(probe, name):
 
 
 # The guard.
-
-def processes_of(program):
-    found = {}
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/status", encoding="ascii") as status:
-                lines = dict(line.rstrip("\n").split(":\t", 1) for line in status if ":\t" in line)
-        except OSError:
-            continue
-        found.setdefault(int(lines["PPid"]), []).append((int(pid), lines))
-    return found.get(program, [])
-
-
-def is_running(pid):
-    try:
-        os.readlink(f"/proc/{pid}/exe")
-    except FileNotFoundError:  # gone, or a zombie
-        return False
-    return True
-
 
 def hanging_probe(*options):
     """A probe that stays: its connection is never answered."""
