@@ -15,10 +15,11 @@ struct image_reader {
   char *id;
   uint64_t size_bytes;
   uint64_t object_bytes;
+  uint64_t snap_id;
 };
 
 static int
-learn(struct image_reader *reader)
+learn(struct image_reader *reader, const char *snap_name)
 {
   rbd_image_info_t info;
   int r = rbd_stat(reader->rbd, &info, sizeof(info));
@@ -31,7 +32,7 @@ learn(struct image_reader *reader)
   if (r < 0)
     return r;
   reader->id = xstrdup(id);
-  return 0;
+  return snap_name ? rbd_snap_get_id(reader->rbd, snap_name, &reader->snap_id) : 0;
 }
 
 int
@@ -48,7 +49,7 @@ image_reader_open(struct location *location, const char *name, const char *snap_
   if (r < 0)
     reader->rbd = NULL;
   else
-    r = learn(reader);
+    r = learn(reader, snap_name);
   if (r < 0)
     return location_error_set(location, err, r, "open image '%s' for reading", reader->label);
   *ret_reader = TAKE(reader);
@@ -84,6 +85,12 @@ const char *
 image_reader_id(const struct image_reader *reader)
 {
   return reader->id;
+}
+
+uint64_t
+image_reader_snap_id(const struct image_reader *reader)
+{
+  return reader->snap_id;
 }
 
 int

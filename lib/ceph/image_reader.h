@@ -23,6 +23,8 @@ uint64_t image_reader_size(const struct image_reader *reader);
 uint64_t image_reader_object_size(const struct image_reader *reader);
 /* The image's id. */
 const char *image_reader_id(const struct image_reader *reader);
+/* The snapshot's id, which no other snapshot of the image ever had; 0 without one. */
+uint64_t image_reader_snap_id(const struct image_reader *reader);
 
 /* Exactly len bytes, which lie inside the size. */
 int image_reader_read(struct image_reader *reader, void *buf, size_t len, uint64_t offset,

@@ -38,6 +38,11 @@ struct source_ops {
    * source must outlive it. */
   int (*stream)(struct source *source, uint64_t offset, struct stream **ret_stream,
                 struct error **err);
+  /* The next bytes at or behind offset that may hold data: *ret_start to *ret_end. What lies before
+   * them reads as zeros. Both are the size when there are none. Any number of threads at once. NULL
+   * where that cannot be told: then all may hold data. Only called when can_seek. */
+  int (*data_range)(struct source *source, uint64_t offset, uint64_t *ret_start, uint64_t *ret_end,
+                    struct error **err);
   /* Makes what is under way, and what comes later, fail with CANCELLED soon. Any thread. NULL where
    * nothing takes long. */
   void (*cancel)(struct source *source);

@@ -2,6 +2,7 @@
 """The private Ceph as tests look at it: as administrator, past the driver."""
 
 import contextlib
+import json
 import os
 import subprocess
 import time
@@ -126,6 +127,13 @@ class Cluster:
         old."""
         with self.ioctx(pool) as ioctx:
             return ioctx.get_stats()
+
+    def osd_addresses(self):
+        """Where the OSD map says that clients reach the OSD: hosts and ports."""
+        command = json.dumps({"prefix": "osd dump", "format": "json"})
+        osd_map = json.loads(self.rados.mon_command(command, b"")[1])
+        texts = [entry["addr"] for entry in osd_map["osds"][0]["public_addrs"]["addrvec"]]
+        return [(host, int(port)) for host, port in (text.rsplit(":", 1) for text in texts)]
 
     # Faults of the OSD, by the functions of tests/env/ceph.sh.
 

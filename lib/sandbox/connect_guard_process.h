@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The guard's own side: the process that is asked. See connect_guard.h. */
+#ifndef LIB_SANDBOX_CONNECT_GUARD_PROCESS_H
+#define LIB_SANDBOX_CONNECT_GUARD_PROCESS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/sandbox/net_policy.h"
+
+enum guard_request {
+  GUARD_CHECK,  /* look into the worker: `address` there holds GUARD_MAGIC, `fd` is open */
+  GUARD_ATTACH, /* comes with the listener */
+  GUARD_RULE,
+  GUARD_PATH,
+  GUARD_SEAL,
+};
+
+#define GUARD_MAGIC 0x7470697270736b6fULL
+/* As long as a unix socket's address can be. */
+#define GUARD_PATH_MAX 108
+
+/* What the worker sends; the answer to each is an errno, 0 for success, as an int. */
+struct guard_message {
+  enum guard_request request;
+  int fd;
+  uint64_t address;
+  struct net_rule rule;
+  char path[GUARD_PATH_MAX];
+};
+
+/* Never returns. Takes the policy over. Descriptors of datagram sockets start at first_datagram. */
+void guard_process_run(int control, pid_t worker, struct net_policy *policy, int first_datagram)
+    __attribute__((noreturn));
+
+#endif

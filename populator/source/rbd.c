@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rbd:pool[/namespace]/image[@snapshot], of the cluster that the options name. A snapshot does not
+ * change, so it has an identity; an image that somebody may write to has none. */
+#include <pthread.h>
+#include <string.h>
+
+#include "lib/base/lock.h"
+#include "lib/base/memory.h"
+#include "lib/base/text.h"
+#include "lib/ceph/image_reader.h"
+#include "populator/source/seek_stream.h"
+#include "populator/source/sources.h"
+
+/* Asked for in one go. Each time the whole object map is fetched, so it must be much; what comes of
+ * it is kept, so it must have an end. */
+#define WINDOW_BYTES ((uint64_t)1 << 40)
+
+struct image_source {
+  struct source source;
+  struct cluster *cluster;
+  struct location *location;
+  struct image_reader *reader;
+
+  pthread_mutex_t mutex; /* guards all below: the window that was last asked for */
+  uint64_t window_start;
+  uint64_t window_end;
+  struct image_extents extents;
+};
+
+/* What a URL names. */
+struct image_path {
+  char *pool;
+  char *name_space;
+  char *name;
+  char *snapshot; /* or NULL */
+};
+
+static void
+image_path_clear(struct image_path *path)
+{
+  free(path->pool);
+  free(path->name_space);
+  free(path->name);
+  free(path->snapshot);
+}
+
+static int
+parse_path(const char *url, struct image_path *ret_path, struct error **err)
+{
+  const char *text = url + strlen(source_rbd_ops.scheme);
+  const char *at = strchr(text, '@');
+  CLEANUP(freep) char *spec = at ? xstrndup(text, (size_t)(at - text)) : xstrdup(text);
+  char *first = strchr(spec, '/');
+  char *last = strrchr(spec, '/');
+  bool is_sound = first && first != spec && last[1] && (!at || (at[1] && !strpbrk(at + 1, "/@")));
+  if (is_sound && first != last)
+    is_sound = last != first + 1 && memchr(first + 1, '/', (size_t)(last - first - 1)) == NULL;
+  if (!is_sound)
+    return error_set(err, ERROR_INVALID_ARGUMENT,
+                     "'%.200s' is not like rbd:pool/image@snapshot or rbd:pool/namespace/image",
+                     url);
+  *ret_path = (struct image_path){
+      .pool = xstrndup(spec, (size_t)(first - spec)),
+      .name_space = first == last ? xstrdup("") : xstrndup(first + 1, (size_t)(last - first - 1)),
+      .name = xstrdup(last + 1),
+      .snapshot = at ? xstrdup(at + 1) : NULL,
+  };
+  return 0;
+}
+
+static void
+image_source_close(struct source *source)
+{
+  struct image_source *image = (struct image_source *)source;
+  image_reader_close(image->reader);
+  location_close(image->location);
+  cluster_unref(image->cluster);
+  image_extents_clear(&image->extents);
+  (void)pthread_mutex_destroy(&image->mutex);
+  source_clear(source);
+  free(image);
+}
+
+static void
+image_source_free(struct image_source *image)
+{
+  if (image)
+    image_source_close(&image->source);
+}
+
+DEFINE_CLEANUP(struct image_source *, image_source_free)
+
+static int
+open_image(struct image_source *image, const struct image_path *path,
+           const struct cluster_config *config, struct error **err)
+{
+  if (cluster_connect(config, NULL, &image->cluster, err) < 0 ||
+      location_open(image->cluster, path->pool, path->name_space, &image->location, err) < 0 ||
+      image_reader_open(image->location, path->name, path->snapshot, &image->reader, err) < 0)
+    return -1;
+  image->source.size = image_reader_size(image->reader);
+  image->source.can_seek = image->source.can_resume = true;
+  if (path->snapshot)
+    image->source.identity = xasprintf("rbd:%s:%lld:%s:%s:%llu", cluster_id(image->cluster),
+                                       (long long)image->location->pool_id,
+                                       image->location->name_space, image_reader_id(image->reader),
+                                       (unsigned long long)image_reader_snap_id(image->reader));
+  return 0;
+}
+
+static int
+image_source_open(const char *url, const struct source_options *options, struct source **ret_source,
+                  struct error **err)
+{
+  struct image_path path = {0};
+  if (parse_path(url, &path, err) < 0)
+    return -1;
+  CLEANUP(image_source_freep) struct image_source *image = xcalloc(1, sizeof(*image));
+  image->source.ops = &source_rbd_ops;
+  image->source.label = xstrdup(url);
+  (void)pthread_mutex_init(&image->mutex, NULL);
+  int r = open_image(image, &path, &options->ceph, err);
+  image_path_clear(&path);
+  if (r < 0)
+    return -1;
+  *ret_source = &TAKE(image)->source;
+  return 0;
+}
+
+static int
+image_source_read_at(struct source *source, void *buf, size_t len, uint64_t offset,
+                     struct error **err)
+{
+  return image_reader_read(((struct image_source *)source)->reader, buf, len, offset, err);
+}
+
+/* Fills the window from offset on. Called with the mutex held: who comes meanwhile wants the same.
+ */
+static int
+move_window(struct image_source *image, uint64_t offset, struct error **err)
+{
+  uint64_t left = image->source.size - offset;
+  uint64_t len = left < WINDOW_BYTES ? left : WINDOW_BYTES;
+  image_extents_clear(&image->extents);
+  image->window_start = image->window_end = 0;
+  if (image_reader_extents(image->reader, offset, len, &image->extents, err) < 0)
+    return -1;
+  image->window_start = offset;
+  image->window_end = offset + len;
+  return 0;
+}
+
+/* The first extent of the window that ends behind offset; NULL when there is none. */
+static const struct image_extent *
+find_extent(const struct image_source *image, uint64_t offset)
+{
+  size_t low = 0, high = image->extents.count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    const struct image_extent *extent = &image->extents.items[middle];
+    if (extent->offset + extent->len > offset)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low < image->extents.count ? &image->extents.items[low] : NULL;
+}
+
+static int
+image_source_data_range(struct source *source, uint64_t offset, uint64_t *ret_start,
+                        uint64_t *ret_end, struct error **err)
+{
+  struct image_source *image = (struct image_source *)source;
+  MUTEX_GUARD(&image->mutex);
+  while (offset < source->size) {
+    if (offset < image->window_start || offset >= image->window_end) {
+      if (move_window(image, offset, err) < 0)
+        return -1;
+    }
+    const struct image_extent *extent = find_extent(image, offset);
+    if (extent) {
+      *ret_start = extent->offset > offset ? extent->offset : offset;
+      *ret_end = extent->offset + extent->len;
+      return 0;
+    }
+    offset = image->window_end;
+  }
+  *ret_start = *ret_end = source->size;
+  return 0;
+}
+
+const struct source_ops source_rbd_ops = {
+    .scheme = "rbd:",
+    .open = image_source_open,
+    .read_at = image_source_read_at,
+    .stream = seek_stream_open,
+    .data_range = image_source_data_range,
+    .close = image_source_close,
+};
