@@ -28,6 +28,7 @@ class FakeRegistry:
         self.change = {}  # digest: function of the blob's bytes, what is sent in place of them
         self.lie_length = {}  # digest: what Content-Length says, while all bytes are sent
         self.break_after = {}  # digest: a list of byte counts; each answer breaks off after one
+        self.on_break = lambda: None  # called in front of each of these breaks
         self.redirect_to = None  # where blobs lie
         self.tokens = None  # acceptable bearer tokens; None: all are let in
         self.challenge = None  # the WWW-Authenticate of a refusal
@@ -204,6 +205,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             limit = limits.pop(0)
             self.send_head(status, len(data), headers)
             self.wfile.write(data[:limit])
+            fake.on_break()
             return self.break_off()
         self.answer(status, data, Content_Length=length, **headers)
         if length != len(data):

@@ -17,7 +17,7 @@ static void
 test_an_unknown_scheme_lists_the_known_ones(void)
 {
   check_refused("ftp://example.com/x", ERROR_INVALID_ARGUMENT, "'ftp:'");
-  check_refused("gopher:x", ERROR_INVALID_ARGUMENT, "known are http:, https:, s3:, file:");
+  check_refused("gopher:x", ERROR_INVALID_ARGUMENT, "known are http:, https:, s3:, docker:");
   check_refused("name:with-colon", ERROR_INVALID_ARGUMENT, "'./' in front");
 }
 
