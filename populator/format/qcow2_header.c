@@ -9,7 +9,6 @@
 #include "lib/base/text.h"
 #include "populator/format/bytes.h"
 
-#define MAGIC 0x514649fb
 #define V2_BYTES 72
 #define V3_BYTES_MIN 104
 #define EXTENDED_L2_CLUSTER_BITS_MIN 14
@@ -254,7 +253,7 @@ parse_places(const struct raw_header *raw, struct qcow2_header *header, struct e
 static int
 parse_frame(struct raw_header *raw, struct qcow2_header *header, struct error **err)
 {
-  if (raw->len < 8 || u32_at(raw, 0) != MAGIC)
+  if (raw->len < 8 || u32_at(raw, 0) != QCOW2_MAGIC)
     return DAMAGED(err, "it has no qcow2 header");
   header->version = u32_at(raw, 4);
   if (header->version != 2 && header->version != 3)

@@ -13,6 +13,7 @@
 
 #include "lib/base/error.h"
 
+#define QCOW2_MAGIC 0x514649fb /* "QFI" and a byte that is no text */
 /* All that is read of a header, its extensions included. */
 #define QCOW2_HEADER_BYTES ((size_t)64 << 10)
 #define QCOW2_CLUSTER_BITS_MIN 9

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "lib/base/memory.h"
+#include "populator/format/qcow2_header.h"
 
 #define CLUSTER QCOW2_WRITER_CLUSTER
 #define L2_ENTRIES (CLUSTER / 8)    /* disk clusters that an L2 table maps */
@@ -79,6 +80,16 @@ qcow2_writer_free(struct qcow2_writer *writer)
   free(writer);
 }
 
+static struct run *
+new_run(struct qcow2_writer *writer)
+{
+  if (!writer->runs || writer->run_count == writer->run_room) {
+    writer->run_room = writer->run_room ? 2 * writer->run_room : 64;
+    writer->runs = xrealloc(writer->runs, writer->run_room, sizeof(writer->runs[0]));
+  }
+  return &writer->runs[writer->run_count++];
+}
+
 int
 qcow2_writer_allocate(struct qcow2_writer *writer, uint64_t offset, uint64_t len,
                       struct error **err)
@@ -89,7 +100,7 @@ qcow2_writer_allocate(struct qcow2_writer *writer, uint64_t offset, uint64_t len
     return error_set(err, ERROR_INVALID_ARGUMENT, "data lies beyond the end of the disk");
   uint64_t first = offset / CLUSTER;
   uint64_t end = div_up(offset + len, CLUSTER);
-  struct run *last = writer->run_count ? &writer->runs[writer->run_count - 1] : NULL;
+  struct run *last = writer->run_count > 0 ? writer->runs + writer->run_count - 1 : NULL;
   if (last && first < last->first + last->count)
     first = last->first + last->count; /* shares its first cluster with the one before */
   if (first >= end)
@@ -97,11 +108,7 @@ qcow2_writer_allocate(struct qcow2_writer *writer, uint64_t offset, uint64_t len
   if (last && first == last->first + last->count) {
     last->count += end - first;
   } else {
-    if (writer->run_count == writer->run_room) {
-      writer->run_room = writer->run_room ? 2 * writer->run_room : 64;
-      writer->runs = xrealloc(writer->runs, writer->run_room, sizeof(writer->runs[0]));
-    }
-    writer->runs[writer->run_count++] =
+    *new_run(writer) =
         (struct run){.first = first, .count = end - first, .index = writer->cluster_count};
   }
   writer->cluster_count += end - first;
@@ -288,7 +295,7 @@ static void
 fill_header(const struct qcow2_writer *writer, unsigned char *cluster)
 {
   bool is_zstd = writer->compression == QCOW2_COMPRESSION_ZSTD;
-  memcpy(cluster, "QFI\xfb", 4);
+  put32(cluster, QCOW2_MAGIC);
   put32(cluster + 4, 3);
   put32(cluster + 20, QCOW2_WRITER_CLUSTER_BITS);
   put64(cluster + 24, writer->virtual_size);
