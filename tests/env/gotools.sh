@@ -3,10 +3,10 @@
 # Test tools written in Go, built once from pinned modules.
 #
 # Each folder in tests/env/gotools/ is a module whose go.sum is committed, so no checksum database
-# is asked, and the proxy is whatever Go is set up to use. Programs land in the user's cache, in a
-# folder named after the hash of go.mod, go.sum and the Go version: the first run pays, later ones
-# and other checkouts do not. Two runs at once are fine: one builds under a lock, and the folder
-# appears complete or not at all.
+# is asked, and the proxy is whatever Go is set up to use; a file ldflags beside it holds further
+# flags for the linker. Programs land in the user's cache, in a folder named after the hash of these
+# files and the Go version: the first run pays, later ones and other checkouts do not. Two runs at
+# once are fine: one builds under a lock, and a program appears complete or not at all.
 #
 # Debian 12 has Go 1.19. A newer one is itself a module (golang.org/toolchain), and 1.19 is enough
 # to fetch and verify it; nothing outside Debian and the module proxy is needed.
@@ -20,12 +20,31 @@ GO_ENVIRONMENT=(GOSUMDB=off GOTOOLCHAIN=local GOWORK=off CGO_ENABLED=0)
 
 # gotool MODULE PROGRAM PACKAGE: the path of the built program, in REPLY.
 gotool() {
-  local module=$1 program=$2 package=$3 go key
+  local module=$1 program=$2 package=$3 folder
+  gotool_folder "$module"
+  folder=$REPLY
   go_find
-  go=$REPLY
-  key=$({ cat "$GOTOOLS_DIR/$module"/go.{mod,sum} && "$go" version; } | sha256sum | cut -c 1-16)
-  gotools_once "$GOTOOLS_CACHE/$module-$key" "$program" \
-    gotool_build "$go" "$GOTOOLS_DIR/$module" "$program" "$package"
+  gotools_once "$folder" "$program" gotool_build "$REPLY" "$GOTOOLS_DIR/$module" "$program" "$package"
+}
+
+# gotool_folder MODULE: where its programs go, in REPLY.
+gotool_folder() {
+  local files=("$GOTOOLS_DIR/$1"/go.{mod,sum}) key
+  [[ ! -e $GOTOOLS_DIR/$1/ldflags ]] || files+=("$GOTOOLS_DIR/$1/ldflags")
+  go_find
+  key=$({ cat "${files[@]}" && "$REPLY" version; } | sha256sum | cut -c 1-16)
+  REPLY=$GOTOOLS_CACHE/$1-$key
+}
+
+# gotool_files MODULE NAME DEPENDENCY FILE…: a folder of files that a module of the tools' sources
+# holds, in REPLY.
+gotool_files() {
+  local module=$1 name=$2 folder
+  shift 2
+  gotool_folder "$module"
+  folder=$REPLY
+  go_find
+  gotools_once "$folder" "$name" gotool_fetch "$REPLY" "$GOTOOLS_DIR/$module" "$@"
 }
 
 # gotools_once FOLDER PROGRAM COMMAND…: makes FOLDER/PROGRAM by `COMMAND… DESTINATION` unless it is
@@ -48,8 +67,22 @@ gotools_once() {
 }
 
 gotool_build() { # GO MODULE_DIR PROGRAM PACKAGE DESTINATION
+  local ldflags='-s -w'
+  [[ ! -e $2/ldflags ]] || ldflags+=" $(tr '\n' ' ' <"$2/ldflags")"
   process_must "go-build-$3" env -C "$2" "${GO_ENVIRONMENT[@]}" \
-    GOFLAGS='-mod=readonly -buildvcs=false' "$1" build -trimpath -ldflags='-s -w' -o "$5" "$4"
+    GOFLAGS='-mod=readonly -buildvcs=false' "$1" build -trimpath -ldflags="$ldflags" -o "$5" "$4"
+}
+
+gotool_fetch() { # GO MODULE_DIR DEPENDENCY FILE… DESTINATION
+  local go=$1 module_dir=$2 dependency=$3 destination=${!#} sources
+  set -- "${@:4:$#-4}"
+  process_must go-download env -C "$module_dir" "${GO_ENVIRONMENT[@]}" GOFLAGS=-mod=readonly \
+    "$go" mod download "$dependency"
+  sources=$(env -C "$module_dir" "${GO_ENVIRONMENT[@]}" GOFLAGS=-mod=readonly \
+    "$go" list -m -f '{{.Dir}}' "$dependency")
+  mkdir "$destination"
+  cp -t "$destination" "${@/#/$sources/}"
+  chmod -R u+w "$destination"
 }
 
 # go_find: a Go that is new enough, in REPLY: the one on PATH, or the pinned toolchain.
