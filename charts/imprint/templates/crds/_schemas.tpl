@@ -1,0 +1,196 @@
+{{/* SPDX-License-Identifier: Apache-2.0
+Parts of schemas that several kinds share. Each is a piece of YAML without indentation; `indent`
+puts it in place. */}}
+
+{{/* The head of a definition. Removing the release keeps them, because removing a definition removes
+every object of the kind, and those belong to the users. */}}
+{{- define "imprint.crd.metadata" -}}
+metadata:
+  name: {{ .name }}
+  labels:
+    {{- include "imprint.labels" .root | nindent 4 }}
+  annotations:
+    helm.sh/resource-policy: keep
+{{- end -}}
+
+{{/* Whether to install the definitions of cdi.kubevirt.io: "auto" leaves those alone that somebody
+else (CDI itself) has installed. */}}
+{{- define "imprint.crd.cdiWanted" -}}
+{{- $root := .root -}}
+{{- if and $root.Values.crds.install (ne (toString $root.Values.crds.cdi) "false") -}}
+  {{- if eq (toString $root.Values.crds.cdi) "true" -}}true
+  {{- else -}}
+    {{- $found := lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" .name -}}
+    {{- $annotations := dict -}}
+    {{- if $found }}{{- $annotations = default dict $found.metadata.annotations -}}{{- end -}}
+    {{- if not $found -}}true
+    {{- else if eq (default "" (get $annotations "meta.helm.sh/release-name")) $root.Release.Name -}}true
+    {{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "imprint.schema.quantity" -}}
+x-kubernetes-int-or-string: true
+anyOf: [{type: integer}, {type: string}]
+pattern: '^([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$'
+{{- end -}}
+
+{{/* A Secret, ConfigMap or other object of the same namespace, by name. */}}
+{{- define "imprint.schema.name" -}}
+type: string
+minLength: 1
+maxLength: 253
+{{- end -}}
+
+{{- define "imprint.schema.url" -}}
+type: string
+minLength: 1
+maxLength: 4096
+{{- end -}}
+
+{{- define "imprint.schema.conditions" -}}
+type: array
+description: What is known about the object; the message says what to do where something is wrong.
+maxItems: 32
+x-kubernetes-list-type: map
+x-kubernetes-list-map-keys: [type]
+items:
+  type: object
+  required: [type, status]
+  properties:
+    type: {type: string, maxLength: 316}
+    status: {type: string, enum: ["True", "False", Unknown]}
+    reason: {type: string, maxLength: 1024, description: One word for programs.}
+    message: {type: string, maxLength: 32768, description: A sentence for people.}
+    lastTransitionTime: {type: string, format: date-time}
+    lastHeartbeatTime: {type: string, format: date-time}
+    observedGeneration: {type: integer, format: int64, minimum: 0}
+{{- end -}}
+
+{{/* state, progress and conditions: what the status of all kinds of hypercloud.tmaxanc.com has. */}}
+{{- define "imprint.schema.commonStatus" -}}
+state:
+  type: string
+  description: The object's state in one word.
+progress:
+  type: string
+  description: 'How much of the work is done, like "42.1%".'
+conditions:
+  {{- include "imprint.schema.conditions" . | nindent 2 }}
+observedGeneration:
+  type: integer
+  format: int64
+  description: The generation that this status speaks of.
+{{- end -}}
+
+{{/* The parts of a PersistentVolumeClaimSpec. */}}
+{{- define "imprint.schema.claim" -}}
+type: object
+properties:
+  accessModes:
+    type: array
+    maxItems: 4
+    x-kubernetes-list-type: set
+    items:
+      type: string
+      enum: [ReadWriteOnce, ReadOnlyMany, ReadWriteMany, ReadWriteOncePod]
+  resources:
+    type: object
+    properties:
+      requests:
+        type: object
+        maxProperties: 16
+        additionalProperties:
+          {{- include "imprint.schema.quantity" . | nindent 10 }}
+      limits:
+        type: object
+        maxProperties: 16
+        additionalProperties:
+          {{- include "imprint.schema.quantity" . | nindent 10 }}
+  storageClassName:
+    type: string
+    maxLength: 253
+  volumeMode:
+    type: string
+    enum: [Block, Filesystem]
+  volumeAttributesClassName:
+    type: string
+    maxLength: 253
+  volumeName:
+    type: string
+    maxLength: 253
+  selector:
+    type: object
+    properties:
+      matchLabels:
+        type: object
+        maxProperties: 64
+        additionalProperties: {type: string, maxLength: 63}
+      matchExpressions:
+        type: array
+        maxItems: 64
+        items:
+          type: object
+          required: [key, operator]
+          properties:
+            key: {type: string, maxLength: 317}
+            operator: {type: string, maxLength: 32}
+            values:
+              type: array
+              maxItems: 64
+              items: {type: string, maxLength: 63}
+  dataSource:
+    type: object
+    required: [kind, name]
+    properties:
+      apiGroup: {type: string, maxLength: 253}
+      kind: {type: string, maxLength: 253}
+      name: {type: string, maxLength: 253}
+  dataSourceRef:
+    type: object
+    required: [kind, name]
+    properties:
+      apiGroup: {type: string, maxLength: 253}
+      kind: {type: string, maxLength: 253}
+      name: {type: string, maxLength: 253}
+      namespace: {type: string, maxLength: 253}
+{{- end -}}
+
+{{/* An object in an S3 store: the installation's, or another one. */}}
+{{- define "imprint.schema.objectStore" -}}
+type: object
+required: [bucketName, objectName]
+properties:
+  bucketName:
+    type: string
+    minLength: 1
+    maxLength: 255
+  objectName:
+    type: string
+    minLength: 1
+    maxLength: 1024
+  endpoint:
+    description: >-
+      URL of the store, for another one than the installation's. secretRef is needed with it, unless
+      the bucket is public.
+    pattern: '^https?://[^/]+'
+    {{- include "imprint.schema.url" . | nindent 4 }}
+  region:
+    type: string
+    maxLength: 64
+  secretRef:
+    description: >-
+      Name of a Secret with the keys AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (or accessKeyId and
+      secretKey).
+    {{- include "imprint.schema.name" . | nindent 4 }}
+{{- end -}}
+
+{{/* A volume's name in a namespace, as CDI writes it. */}}
+{{- define "imprint.schema.namespacedName" -}}
+type: object
+required: [name]
+properties:
+  name: {type: string, minLength: 1, maxLength: 253}
+  namespace: {type: string, maxLength: 63}
+{{- end -}}
