@@ -31,7 +31,9 @@ http_client_new(const struct http_options *options)
   http_place_init(&client->place);
   (void)pthread_mutex_init(&client->mutex, NULL);
   condition_init(&client->cancelled);
-  if (options->ca_bundle)
+  if (options->ca_pem)
+    (void)buffer_append_text(&client->trust, options->ca_pem);
+  else if (options->ca_bundle)
     (void)http_trust_load(options->ca_bundle, &client->trust, &client->broken);
   return client;
 }

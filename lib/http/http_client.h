@@ -11,10 +11,14 @@
 /* How to talk to servers; the strings outlive the client. NULL and 0 mean the default. */
 struct http_options {
   const char *ca_bundle; /* PEM file of CAs to trust beside the system's */
-  const char *proxy;     /* for every request; else as http_proxy, https_proxy and no_proxy say */
-  const char *user;      /* basic authentication, where the URL itself names nobody … */
-  const char *password;  /* … */
-  const char *bearer;    /* or a bearer token */
+  const char *ca_pem;    /* or PEM text of the only ones to trust */
+  const char
+      *identity_cert_pem; /* PEM text: who we are, for servers that ask for a certificate … */
+  const char *identity_key_pem; /* … and the key that proves it */
+  const char *proxy;    /* for every request; else as http_proxy, https_proxy and no_proxy say */
+  const char *user;     /* basic authentication, where the URL itself names nobody … */
+  const char *password; /* … */
+  const char *bearer;   /* or a bearer token */
   /* Further headers "Name: value", ends with NULL. As the credentials, they may be secret and go to
    * no other server than the one asked: not along with a redirect. */
   const char *const *headers;

@@ -234,6 +234,7 @@ reset(struct http_exchange *exchange, const struct http_hop *hop)
   exchange->rest_len = exchange->out_room = exchange->out_len = 0;
   unsigned stall_s = hop->request->stall_s;
   http_stall_init(&exchange->stall, stall_s ? stall_s : exchange->client->options.stall_s);
+  exchange->stall.may_idle = hop->request->may_idle;
 }
 
 static void

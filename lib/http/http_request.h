@@ -30,6 +30,7 @@ struct http_request {
   uint64_t max_body;               /* a larger body is an error; 0: 16 MiB */
   bool is_once;     /* one attempt: it must not be done twice (a part of an upload) */
   unsigned stall_s; /* in place of the client's; 0: the client's */
+  bool may_idle;    /* no least rate is asked for: news come when there are some */
 };
 
 /* A copy that nothing is borrowed for but `s3` and `body`, and its end. */

@@ -175,6 +175,21 @@ set_range(CURL *easy, const struct http_hop *hop)
 }
 
 static void
+set_identity(CURL *easy, const struct http_options *options)
+{
+  if (!options->identity_cert_pem || !options->identity_key_pem)
+    return;
+  struct curl_blob cert = {.data = (void *)options->identity_cert_pem,
+                           .len = strlen(options->identity_cert_pem),
+                           .flags = CURL_BLOB_NOCOPY};
+  struct curl_blob key = {.data = (void *)options->identity_key_pem,
+                          .len = strlen(options->identity_key_pem),
+                          .flags = CURL_BLOB_NOCOPY};
+  (void)curl_easy_setopt(easy, CURLOPT_SSLCERT_BLOB, &cert);
+  (void)curl_easy_setopt(easy, CURLOPT_SSLKEY_BLOB, &key);
+}
+
+static void
 set_tls(CURL *easy, const struct http_client *client)
 {
   (void)curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
@@ -215,6 +230,8 @@ http_setup(CURL *easy, const struct http_hop *hop, struct curl_slist **ret_heade
   curl_easy_reset(easy);
   set_connection(easy, hop);
   set_tls(easy, hop->client);
+  if (hop->is_trusted)
+    set_identity(easy, &hop->client->options);
   set_method(easy, request);
   set_range(easy, hop);
   struct curl_slist *headers = headers_of(hop);

@@ -25,7 +25,7 @@ http_stall_tick(struct http_stall *stall, int64_t now_ms, uint64_t moved)
   if (stall->waited_ms - stall->moved_at_ms >= stall->limit_ms)
     return true;
   int64_t window_ms = stall->waited_ms - stall->window_start_ms;
-  if (window_ms < stall->limit_ms)
+  if (stall->may_idle || window_ms < stall->limit_ms)
     return false;
   uint64_t least = (uint64_t)window_ms * HTTP_STALL_MIN_BYTES_A_SECOND / 1000;
   bool is_slow = moved - stall->window_moved < least;
