@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "populator/objects/kinds.h"
+
+#define VERSION "v1alpha1"
+
+const struct kube_kind virtual_machine_images = {KINDS_GROUP, VERSION, "virtualmachineimages",
+                                                 "VirtualMachineImage", false};
+const struct kube_kind virtual_machine_volumes = {KINDS_GROUP, VERSION, "virtualmachinevolumes",
+                                                  "VirtualMachineVolume", false};
+const struct kube_kind virtual_machine_pvcs = {KINDS_GROUP, VERSION, "virtualmachinepvcs",
+                                               "VirtualMachinePvc", false};
+const struct kube_kind virtual_machine_volume_exports = {
+    KINDS_GROUP, VERSION, "virtualmachinevolumeexports", "VirtualMachineVolumeExport", false};
+const struct kube_kind virtual_machine_volume_rollbacks = {
+    KINDS_GROUP, VERSION, "virtualmachinevolumerollbacks", "VirtualMachineVolumeRollback", false};

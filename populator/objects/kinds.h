@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Our kinds, and the names that we put on other people's objects. */
+#ifndef POPULATOR_OBJECTS_KINDS_H
+#define POPULATOR_OBJECTS_KINDS_H
+
+#include "lib/kube/kube_kind.h"
+
+#define KINDS_GROUP "hypercloud.tmaxanc.com"
+
+extern const struct kube_kind virtual_machine_images;
+extern const struct kube_kind virtual_machine_volumes;
+extern const struct kube_kind virtual_machine_pvcs;
+extern const struct kube_kind virtual_machine_volume_exports;
+extern const struct kube_kind virtual_machine_volume_rollbacks;
+
+/* On whatever of ours has something in Ceph or in a store that must be cleaned up after it. */
+#define FINALIZER_CLEANUP "imprint." KINDS_GROUP "/cleanup"
+/* On a claim for which a volume is being made. */
+#define FINALIZER_CLAIM "imprint." KINDS_GROUP "/populating"
+
+/* A claim of a class with volumeBindingMode WaitForFirstConsumer is filled at once all the same. */
+#define ANNOTATION_BIND_IMMEDIATE "cdi.kubevirt.io/storage.bind.immediate.requested"
+#define ANNOTATION_SELECTED_NODE "volume.kubernetes.io/selected-node"
+#define ANNOTATION_PROVISIONED_BY "pv.kubernetes.io/provisioned-by"
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The class of a claim: whose it is and how volumes of it are made. */
+#ifndef POPULATOR_OBJECTS_STORAGE_CLASS_H
+#define POPULATOR_OBJECTS_STORAGE_CLASS_H
+
+#include "lib/kube/kube_mirror.h"
+
+/* A reference. name NULL: the cluster's default class. FAILED_PRECONDITION, telling what to do,
+ * when there is none. */
+int storage_class_find(struct kube_mirror *classes, const char *name,
+                       struct kube_object **ret_class, struct error **err);
+bool storage_class_is_of(const struct kube_object *storage_class, const char *driver);
+bool storage_class_waits_for_consumer(const struct kube_object *storage_class);
+/* "Delete" or "Retain". */
+const char *storage_class_reclaim_policy(const struct kube_object *storage_class);
+
+#endif
