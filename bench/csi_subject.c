@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "csi/rpc/client.h"
+#include "csi/volume/proto_map.h"
 #include "lib/base/clock.h"
 #include "lib/base/memory.h"
 
@@ -16,20 +17,6 @@ struct csi_subject {
   struct rpc_client *client;
   const struct csi_classes *classes;
 };
-
-/* A map field of a request that borrows the strings of `map`. protobuf-c makes an entry type of its
- * own for each map field, all of the same form, so this is a macro. */
-#define BORROW_MAP(message, field, map, type, init)                                                \
-  CLEANUP(freep) type *field##_entries = xcalloc((map)->count + 1, sizeof(type));                  \
-  CLEANUP(freep) type **field##_list = xcalloc((map)->count + 1, sizeof(type *));                  \
-  for (size_t i_ = 0; i_ < (map)->count; i_++) {                                                   \
-    field##_entries[i_] = (type)init;                                                              \
-    field##_entries[i_].key = (map)->entries[i_].key;                                              \
-    field##_entries[i_].value = (map)->entries[i_].value;                                          \
-    field##_list[i_] = &field##_entries[i_];                                                       \
-  }                                                                                                \
-  (message)->n_##field = (map)->count;                                                             \
-  (message)->field = field##_list
 
 static void
 response_freep(ProtobufCMessage **response)
@@ -114,11 +101,11 @@ create_volume(struct subject *subject, const struct volume_request *request, int
   message.n_volume_capabilities = 1;
   message.volume_capabilities = capabilities;
   message.volume_content_source = content_init(&content, request);
-  BORROW_MAP(&message, parameters, &classes->parameters,
-             Csi__V1__CreateVolumeRequest__ParametersEntry,
-             CSI__V1__CREATE_VOLUME_REQUEST__PARAMETERS_ENTRY__INIT);
-  BORROW_MAP(&message, secrets, &classes->secrets, Csi__V1__CreateVolumeRequest__SecretsEntry,
-             CSI__V1__CREATE_VOLUME_REQUEST__SECRETS_ENTRY__INIT);
+  PROTO_MAP_BORROW(&message, parameters, &classes->parameters,
+                   Csi__V1__CreateVolumeRequest__ParametersEntry,
+                   CSI__V1__CREATE_VOLUME_REQUEST__PARAMETERS_ENTRY__INIT);
+  PROTO_MAP_BORROW(&message, secrets, &classes->secrets, Csi__V1__CreateVolumeRequest__SecretsEntry,
+                   CSI__V1__CREATE_VOLUME_REQUEST__SECRETS_ENTRY__INIT);
   CLEANUP(response_freep) ProtobufCMessage *response = NULL;
   if (call(subject, "CreateVolume", &message.base, &csi__v1__create_volume_response__descriptor,
            timeout_ms, &response, err) < 0)
@@ -157,11 +144,12 @@ create_snapshot(struct subject *subject, const char *name, const char *volume_id
   Csi__V1__CreateSnapshotRequest message = CSI__V1__CREATE_SNAPSHOT_REQUEST__INIT;
   message.name = (char *)name;
   message.source_volume_id = (char *)volume_id;
-  BORROW_MAP(&message, parameters, &classes->snapshot_parameters,
-             Csi__V1__CreateSnapshotRequest__ParametersEntry,
-             CSI__V1__CREATE_SNAPSHOT_REQUEST__PARAMETERS_ENTRY__INIT);
-  BORROW_MAP(&message, secrets, &classes->secrets, Csi__V1__CreateSnapshotRequest__SecretsEntry,
-             CSI__V1__CREATE_SNAPSHOT_REQUEST__SECRETS_ENTRY__INIT);
+  PROTO_MAP_BORROW(&message, parameters, &classes->snapshot_parameters,
+                   Csi__V1__CreateSnapshotRequest__ParametersEntry,
+                   CSI__V1__CREATE_SNAPSHOT_REQUEST__PARAMETERS_ENTRY__INIT);
+  PROTO_MAP_BORROW(&message, secrets, &classes->secrets,
+                   Csi__V1__CreateSnapshotRequest__SecretsEntry,
+                   CSI__V1__CREATE_SNAPSHOT_REQUEST__SECRETS_ENTRY__INIT);
   for (;;) {
     bool is_ready = false;
     int64_t left_ms = deadline_ms - clock_now_ms();
@@ -187,9 +175,9 @@ expand_volume(struct subject *subject, const char *volume_id, uint64_t size_byte
   message.volume_id = (char *)volume_id;
   message.capacity_range = &capacity;
   message.volume_capability = &disk.capability;
-  BORROW_MAP(&message, secrets, &classes->secrets,
-             Csi__V1__ControllerExpandVolumeRequest__SecretsEntry,
-             CSI__V1__CONTROLLER_EXPAND_VOLUME_REQUEST__SECRETS_ENTRY__INIT);
+  PROTO_MAP_BORROW(&message, secrets, &classes->secrets,
+                   Csi__V1__ControllerExpandVolumeRequest__SecretsEntry,
+                   CSI__V1__CONTROLLER_EXPAND_VOLUME_REQUEST__SECRETS_ENTRY__INIT);
   CLEANUP(response_freep) ProtobufCMessage *response = NULL;
   return call(subject, "ControllerExpandVolume", &message.base,
               &csi__v1__controller_expand_volume_response__descriptor, timeout_ms, &response, err);
@@ -202,8 +190,8 @@ delete_volume(struct subject *subject, const char *volume_id, int64_t timeout_ms
   const struct csi_classes *classes = ((struct csi_subject *)subject)->classes;
   Csi__V1__DeleteVolumeRequest message = CSI__V1__DELETE_VOLUME_REQUEST__INIT;
   message.volume_id = (char *)volume_id;
-  BORROW_MAP(&message, secrets, &classes->secrets, Csi__V1__DeleteVolumeRequest__SecretsEntry,
-             CSI__V1__DELETE_VOLUME_REQUEST__SECRETS_ENTRY__INIT);
+  PROTO_MAP_BORROW(&message, secrets, &classes->secrets, Csi__V1__DeleteVolumeRequest__SecretsEntry,
+                   CSI__V1__DELETE_VOLUME_REQUEST__SECRETS_ENTRY__INIT);
   CLEANUP(response_freep) ProtobufCMessage *response = NULL;
   return call(subject, "DeleteVolume", &message.base, &csi__v1__delete_volume_response__descriptor,
               timeout_ms, &response, err);
@@ -216,8 +204,9 @@ delete_snapshot(struct subject *subject, const char *snapshot_id, int64_t timeou
   const struct csi_classes *classes = ((struct csi_subject *)subject)->classes;
   Csi__V1__DeleteSnapshotRequest message = CSI__V1__DELETE_SNAPSHOT_REQUEST__INIT;
   message.snapshot_id = (char *)snapshot_id;
-  BORROW_MAP(&message, secrets, &classes->secrets, Csi__V1__DeleteSnapshotRequest__SecretsEntry,
-             CSI__V1__DELETE_SNAPSHOT_REQUEST__SECRETS_ENTRY__INIT);
+  PROTO_MAP_BORROW(&message, secrets, &classes->secrets,
+                   Csi__V1__DeleteSnapshotRequest__SecretsEntry,
+                   CSI__V1__DELETE_SNAPSHOT_REQUEST__SECRETS_ENTRY__INIT);
   CLEANUP(response_freep) ProtobufCMessage *response = NULL;
   return call(subject, "DeleteSnapshot", &message.base,
               &csi__v1__delete_snapshot_response__descriptor, timeout_ms, &response, err);

@@ -4,6 +4,7 @@
 #ifndef CSI_VOLUME_PROTO_MAP_H
 #define CSI_VOLUME_PROTO_MAP_H
 
+#include "lib/base/cleanup.h"
 #include "lib/base/memory.h"
 #include "lib/base/string_map.h"
 
@@ -26,5 +27,19 @@
       (entry_list)[i_]->value = xstrdup((map)->entries[i_].value);                                 \
     }                                                                                              \
   } while (0)
+
+/* A map field of a request that borrows the strings of `map`. In scope, the message
+ * can be sent. */
+#define PROTO_MAP_BORROW(message, field, map, type, init)                                          \
+  CLEANUP(freep) type *field##_entries = xcalloc((map)->count + 1, sizeof(type));                  \
+  CLEANUP(freep) type **field##_list = xcalloc((map)->count + 1, sizeof(type *));                  \
+  for (size_t i_ = 0; i_ < (map)->count; i_++) {                                                   \
+    field##_entries[i_] = (type)init;                                                              \
+    field##_entries[i_].key = (map)->entries[i_].key;                                              \
+    field##_entries[i_].value = (map)->entries[i_].value;                                          \
+    field##_list[i_] = &field##_entries[i_];                                                       \
+  }                                                                                                \
+  (message)->n_##field = (map)->count;                                                             \
+  (message)->field = field##_list
 
 #endif

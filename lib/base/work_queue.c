@@ -36,6 +36,7 @@ struct work_queue {
   size_t waiting;
   bool is_stopping;
   pthread_t *threads;
+  size_t started;
 };
 
 static int
@@ -234,7 +235,7 @@ run(void *arg)
 }
 
 struct work_queue *
-work_queue_start(const struct work_queue_options *options)
+work_queue_new(const struct work_queue_options *options)
 {
   struct work_queue *queue = xcalloc(1, sizeof(*queue));
   queue->options = *options;
@@ -242,11 +243,16 @@ work_queue_start(const struct work_queue_options *options)
   (void)pthread_mutex_init(&queue->mutex, NULL);
   condition_init(&queue->changed);
   queue->threads = xcalloc(options->threads, sizeof(queue->threads[0]));
-  for (size_t i = 0; i < options->threads; i++) {
-    if (pthread_create(&queue->threads[i], NULL, run, queue) != 0)
+  return queue;
+}
+
+void
+work_queue_start(struct work_queue *queue)
+{
+  for (; queue->started < queue->options.threads; queue->started++) {
+    if (pthread_create(&queue->threads[queue->started], NULL, run, queue) != 0)
       abort(); /* no program runs without its threads */
   }
-  return queue;
 }
 
 void
@@ -257,7 +263,7 @@ work_queue_stop(struct work_queue *queue)
     queue->is_stopping = true;
     (void)pthread_cond_broadcast(&queue->changed);
   }
-  for (size_t i = 0; i < queue->options.threads; i++)
+  for (size_t i = 0; i < queue->started; i++)
     (void)pthread_join(queue->threads[i], NULL);
 }
 

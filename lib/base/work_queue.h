@@ -23,7 +23,9 @@ struct work_queue_options {
 
 struct work_queue;
 
-struct work_queue *work_queue_start(const struct work_queue_options *options);
+struct work_queue *work_queue_new(const struct work_queue_options *options);
+/* From now on keys are worked on; they can be added before. */
+void work_queue_start(struct work_queue *queue);
 /* Any thread. */
 void work_queue_add(struct work_queue *queue, const char *key);
 void work_queue_add_after(struct work_queue *queue, const char *key, int64_t delay_ms);

@@ -29,6 +29,7 @@ struct kube_mirror {
   char *path;
   char *labels; /* as part of a query, or "" */
   pthread_t thread;
+  bool is_started;
   char *version; /* where the watch goes on; NULL: list first */
   unsigned failures;
 
@@ -40,6 +41,12 @@ struct kube_mirror {
 
 /* ---- looking ----------------------------------------------------------------------------------
  */
+
+const struct kube_kind *
+kube_mirror_kind(const struct kube_mirror *mirror)
+{
+  return mirror->options.kind;
+}
 
 bool
 kube_mirror_wait(struct kube_mirror *mirror, int64_t deadline_ms)
@@ -297,7 +304,7 @@ run(void *arg)
 }
 
 struct kube_mirror *
-kube_mirror_start(struct kube_client *client, const struct kube_mirror_options *options)
+kube_mirror_new(struct kube_client *client, const struct kube_mirror_options *options)
 {
   struct kube_mirror *mirror = xcalloc(1, sizeof(*mirror));
   mirror->client = client;
@@ -306,9 +313,15 @@ kube_mirror_start(struct kube_client *client, const struct kube_mirror_options *
   mirror->labels = options->labels ? xasprintf("&labelSelector=%s", options->labels) : xstrdup("");
   (void)pthread_mutex_init(&mirror->mutex, NULL);
   condition_init(&mirror->listed);
+  return mirror;
+}
+
+void
+kube_mirror_start(struct kube_mirror *mirror)
+{
   if (pthread_create(&mirror->thread, NULL, run, mirror) != 0)
     abort(); /* no program runs without its threads */
-  return mirror;
+  mirror->is_started = true;
 }
 
 void
@@ -316,7 +329,8 @@ kube_mirror_free(struct kube_mirror *mirror)
 {
   if (!mirror)
     return;
-  (void)pthread_join(mirror->thread, NULL);
+  if (mirror->is_started)
+    (void)pthread_join(mirror->thread, NULL);
   object_table_clear(&mirror->table);
   free(mirror->path);
   free(mirror->labels);

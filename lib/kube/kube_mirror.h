@@ -27,12 +27,14 @@ struct kube_mirror_options {
 
 struct kube_mirror;
 
-struct kube_mirror *kube_mirror_start(struct kube_client *client,
-                                      const struct kube_mirror_options *options);
-/* After kube_client_cancel(). */
+struct kube_mirror *kube_mirror_new(struct kube_client *client,
+                                    const struct kube_mirror_options *options);
+void kube_mirror_start(struct kube_mirror *mirror);
+/* After kube_client_cancel(), if it was started. */
 void kube_mirror_free(struct kube_mirror *mirror);
 DEFINE_CLEANUP(struct kube_mirror *, kube_mirror_free)
 
+const struct kube_kind *kube_mirror_kind(const struct kube_mirror *mirror);
 /* Until the first list is complete; false when it is not by then, on the clock of clock.h. */
 bool kube_mirror_wait(struct kube_mirror *mirror, int64_t deadline_ms);
 

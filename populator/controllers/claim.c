@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* PersistentVolumeClaims whose dataSourceRef is of ours: a clone is made and bound to the claim, by
+ * a PersistentVolume that says for whom it is. There is no second claim, no pod and no copy.
+ *
+ * Between the volume in Ceph and its PersistentVolume nobody but us knows of it. So the claim gets
+ * a finalizer before, and loses it after: when it is deleted in between, we are asked first. */
+#include <string.h>
+
+#include "lib/base/memory.h"
+#include "populator/controllers/origin.h"
+#include "populator/objects/persistent_volume.h"
+#include "populator/objects/quantity.h"
+#include "populator/objects/storage_class.h"
+#include "populator/work/volumes.h"
+
+/* Something it waits for may change without our being told. */
+#define LOOK_AGAIN_MS 60000
+
+static bool
+is_bound(const struct kube_object *claim)
+{
+  const char *volume = json_text(claim->json, "spec", "volumeName");
+  return volume && *volume;
+}
+
+static bool
+may_be_placed(const struct kube_object *claim, const struct kube_object *storage_class)
+{
+  return !storage_class_waits_for_consumer(storage_class) ||
+         kube_object_annotation(claim, ANNOTATION_SELECTED_NODE) ||
+         kube_object_annotation(claim, ANNOTATION_BIND_IMMEDIATE);
+}
+
+static int
+size_of(const struct kube_object *claim, const struct origin *origin, uint64_t *ret_bytes,
+        struct error **err)
+{
+  if (quantity_of(json_at(claim->json, "spec", "resources", "requests", "storage"),
+                  "spec.resources.requests.storage", ret_bytes, err) < 0)
+    return -1;
+  char asked[QUANTITY_TEXT_BYTES];
+  char needed[QUANTITY_TEXT_BYTES];
+  if (*ret_bytes < origin->bytes)
+    return error_set(err, ERROR_FAILED_PRECONDITION,
+                     "spec.resources.requests.storage is %s, the image '%s/%s' needs %s",
+                     quantity_text(*ret_bytes, asked), origin->image->ns, origin->image->name,
+                     quantity_text(origin->bytes, needed));
+  return 0;
+}
+
+/* ---- making it --------------------------------------------------------------------------------
+ */
+
+static int
+write_persistent_volume(struct populator *populator, const struct kube_object *claim,
+                        const struct kube_object *storage_class, const struct made_volume *volume,
+                        struct error **err)
+{
+  CLEANUP(json_object_putp)
+  struct json_object *json =
+      persistent_volume_json(claim, storage_class, populator->driver, volume);
+  CLEANUP(error_freep) struct error *failure = NULL;
+  if (kube_create(populator->client, &kube_persistent_volumes, json, NULL, &failure) == 0 ||
+      failure->code == ERROR_ALREADY_EXISTS)
+    return 0;
+  return error_set(err, failure->code, "%s", failure->message);
+}
+
+static int
+make(struct populator *populator, const struct kube_object *claim,
+     const struct kube_object *storage_class, const struct origin *origin, struct error **err)
+{
+  CLEANUP(freep) char *name = persistent_volume_name(claim);
+  struct volume_order order = {
+      .name = name, .claim = claim, .storage_class = storage_class, .snapshot = origin->snapshot};
+  if (size_of(claim, origin, &order.bytes, err) < 0 ||
+      kube_add_finalizer(populator->client, &kube_persistent_volume_claims, claim, FINALIZER_CLAIM,
+                         err) < 0)
+    return -1;
+  struct made_volume volume;
+  if (volumes_create(populator->controller, &order, &volume, err) < 0)
+    return -1;
+  int r = write_persistent_volume(populator, claim, storage_class, &volume, err);
+  made_volume_clear(&volume);
+  if (r == 0)
+    kube_event_tell(populator->events, &kube_persistent_volume_claims, claim, KUBE_EVENT_NORMAL,
+                    "Populated", "cloned from VirtualMachineImage '%s/%s'", origin->image->ns,
+                    origin->image->name);
+  return r;
+}
+
+static const char *
+reason_of(enum error_code code)
+{
+  switch (code) {
+  case ERROR_UNAVAILABLE:
+    return "WaitingForImage";
+  case ERROR_PERMISSION_DENIED:
+    return "ReferenceGrantMissing";
+  default:
+    return "CannotPopulate";
+  }
+}
+
+/* What the claim waits for is told on it; a change of that calls us again. */
+static int64_t
+tell_waiting(struct populator *populator, const struct kube_object *claim,
+             const struct error *failure)
+{
+  bool is_normal = failure->code == ERROR_UNAVAILABLE;
+  kube_event_tell(populator->events, &kube_persistent_volume_claims, claim,
+                  is_normal ? KUBE_EVENT_NORMAL : KUBE_EVENT_WARNING, reason_of(failure->code),
+                  "%s", failure->message);
+  return LOOK_AGAIN_MS;
+}
+
+static int
+populate(struct populator *populator, const struct kube_object *claim, int64_t *ret_again_ms,
+         struct error **err)
+{
+  CLEANUP(kube_object_releasep) struct kube_object *storage_class = NULL;
+  CLEANUP(error_freep) struct error *failure = NULL;
+  struct origin origin = {0};
+  if (storage_class_find(populator->storage_classes,
+                         json_text(claim->json, "spec", "storageClassName"), &storage_class,
+                         &failure) < 0) {
+    *ret_again_ms = tell_waiting(populator, claim, failure);
+    return 0;
+  }
+  if (!storage_class_is_of(storage_class, populator->driver) ||
+      !may_be_placed(claim, storage_class))
+    return 0;
+  if (origin_find(populator, claim, &origin, &failure) < 0) {
+    *ret_again_ms = tell_waiting(populator, claim, failure);
+    return 0;
+  }
+  int r = make(populator, claim, storage_class, &origin, &failure);
+  origin_clear(&origin);
+  if (r == 0)
+    return 0;
+  if (failure->code == ERROR_FAILED_PRECONDITION || failure->code == ERROR_INVALID_ARGUMENT) {
+    *ret_again_ms = tell_waiting(populator, claim, failure);
+    return 0;
+  }
+  return error_set(err, failure->code, "%s", failure->message);
+}
+
+/* ---- taking it back ---------------------------------------------------------------------------
+ */
+
+/* The claim goes before its volume was handed over. Asking for the volume once more tells which it
+ * is, if there is one; then it is removed. */
+static int
+take_back(struct populator *populator, const struct kube_object *claim, struct error **err)
+{
+  CLEANUP(freep) char *name = persistent_volume_name(claim);
+  CLEANUP(kube_object_releasep) struct kube_object *handed_over = NULL;
+  CLEANUP(kube_object_releasep) struct kube_object *storage_class = NULL;
+  CLEANUP(error_freep) struct error *failure = NULL;
+  if (kube_get(populator->client, &kube_persistent_volumes, NULL, name, &handed_over, &failure) ==
+      0)
+    return 0; /* whoever looks after it will remove it */
+  if (failure->code != ERROR_NOT_FOUND)
+    return error_set(err, failure->code, "%s", failure->message);
+  if (storage_class_find(populator->storage_classes,
+                         json_text(claim->json, "spec", "storageClassName"), &storage_class,
+                         NULL) < 0)
+    return 0;
+  struct origin origin = {0};
+  struct made_volume volume = {0};
+  struct volume_order order = {.name = name, .claim = claim, .storage_class = storage_class};
+  if (origin_find(populator, claim, &origin, NULL) == 0 &&
+      size_of(claim, &origin, &order.bytes, NULL) == 0) {
+    order.snapshot = origin.snapshot;
+  }
+  int r = order.snapshot ? volumes_create(populator->controller, &order, &volume, err) : 0;
+  if (r == 0 && volume.handle)
+    r = volumes_delete(populator->controller, volume.handle, err);
+  made_volume_clear(&volume);
+  origin_clear(&origin);
+  return r;
+}
+
+static int
+reconcile(struct populator *populator, const struct kube_object *claim, int64_t *ret_again_ms,
+          struct error **err)
+{
+  if (!origin_is_ours(claim) || origin_is_images_own(claim))
+    return 0;
+  if (!claim->is_deleting && !is_bound(claim))
+    return populate(populator, claim, ret_again_ms, err);
+  if (!kube_object_has_finalizer(claim, FINALIZER_CLAIM))
+    return 0;
+  if (!is_bound(claim) && take_back(populator, claim, err) < 0)
+    return -1;
+  return kube_remove_finalizer(populator->client, &kube_persistent_volume_claims, claim,
+                               FINALIZER_CLAIM, err);
+}
+
+const struct controller claim_controller = {
+    .name = "claim",
+    .kind = &kube_persistent_volume_claims,
+    .reconcile = reconcile,
+};
+
+/* ---- who calls it -----------------------------------------------------------------------------
+ */
+
+/* Whoever made the claim wants to know how it fares. */
+static void
+wake_owner(struct populator *populator, const struct kube_object *claim)
+{
+  static const struct controller *const owners[] = {&image_controller, &volume_controller,
+                                                    &pvc_controller};
+  struct json_object *references = json_at(claim->json, "metadata", "ownerReferences");
+  for (size_t i = 0; i < json_count(references); i++) {
+    const char *kind = json_text(json_item(references, i), "kind");
+    const char *name = json_text(json_item(references, i), "name");
+    for (size_t j = 0; kind && name && j < sizeof(owners) / sizeof(owners[0]); j++) {
+      if (strcmp(owners[j]->kind->kind, kind) == 0)
+        populator_wake(populator, owners[j], claim->ns, name);
+    }
+  }
+}
+
+void
+claim_changed(void *context, const struct kube_object *before, const struct kube_object *after)
+{
+  struct populator *populator = context;
+  const struct kube_object *claim = after ? after : before;
+  wake_owner(populator, claim);
+  if (after && origin_is_ours(after))
+    populator_wake(populator, &claim_controller, after->ns, after->name);
+}
+
+void
+surroundings_changed(void *context, const struct kube_object *before,
+                     const struct kube_object *after)
+{
+  struct populator *populator = context;
+  (void)before;
+  (void)after;
+  CLEANUP(kube_objects_freep)
+  struct kube_object **claims = kube_mirror_all(populator->claims, NULL);
+  for (size_t i = 0; claims[i]; i++) {
+    if (!is_bound(claims[i]) && origin_is_ours(claims[i]))
+      populator_wake(populator, &claim_controller, claims[i]->ns, claims[i]->name);
+  }
+}
+
+void
+claim_image_changed(struct populator *populator, const struct kube_object *image)
+{
+  CLEANUP(kube_objects_freep)
+  struct kube_object **claims = kube_mirror_all(populator->claims, NULL);
+  for (size_t i = 0; claims[i]; i++) {
+    if (!is_bound(claims[i]) && origin_refers_to(claims[i], image))
+      populator_wake(populator, &claim_controller, claims[i]->ns, claims[i]->name);
+  }
+}

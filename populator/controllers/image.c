@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* VirtualMachineImage: its source is imported into a volume of its own, of which a snapshot is
+ * taken, and every volume made from the image is a clone of that.
+ *
+ *   inspect the source → claim and volume → import → snapshot → bind the claim → Available
+ *
+ * What was reached is in the status, so whoever is called next goes on from there: virtualSize
+ * after the first step, volumeHandle after the second, snapshotHandle behind the import. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "lib/base/memory.h"
+#include "populator/controllers/image_claim.h"
+#include "populator/controllers/image_source.h"
+#include "populator/objects/condition.h"
+#include "populator/objects/quantity.h"
+#include "populator/work/volumes.h"
+
+#define RETRIES_DEFAULT 5
+#define WAITING_MS 10000
+
+static const struct kube_kind *const kind = &virtual_machine_images;
+
+static char *
+transfer_key(const struct kube_object *image)
+{
+  return populator_key(&image_controller, image->ns, image->name);
+}
+
+/* ---- status -----------------------------------------------------------------------------------
+ */
+
+/* `more` is merged into the status and is taken; it may be NULL. */
+static int
+write_status(struct populator *populator, const struct kube_object *image,
+             const struct verdict *verdict, struct json_object *more, struct error **err)
+{
+  struct json_object *status = condition_status(image, verdict);
+  if (more) {
+    json_object_object_foreach(more, name, value)
+        json_object_object_add(status, name, json_object_get(value));
+    json_object_put(more);
+  }
+  return kube_patch_status(populator->client, kind, image, status, err);
+}
+
+static int
+write_creating(struct populator *populator, const struct kube_object *image, const char *message,
+               struct json_object *more, struct error **err)
+{
+  const struct verdict verdict = {
+      .state = "Creating", .reason = "VmiIsCreating", .message = message};
+  return write_status(populator, image, &verdict, more, err);
+}
+
+static struct json_object *
+one_member(const char *name, struct json_object *value)
+{
+  struct json_object *object = json_object_new_object();
+  json_object_object_add(object, name, value);
+  return object;
+}
+
+/* ---- when it cannot be done -------------------------------------------------------------------
+ */
+
+/* Takes back what was made, so that nothing is left but the reason. */
+static int
+give_up(struct populator *populator, const struct kube_object *image, const char *message,
+        struct error **err)
+{
+  CLEANUP(freep) char *key = transfer_key(image);
+  const char *handle = json_text(image->json, "status", "volumeHandle");
+  if (image_claim_remove(populator, image, handle, err) < 0)
+    return -1;
+  struct json_object *more = one_member("volumeHandle", NULL);
+  json_object_object_add(more, "virtualSize", NULL);
+  json_object_object_add(more, "progress", NULL);
+  json_object_object_add(more, "failures", NULL);
+  const struct verdict verdict = {.state = "Error", .reason = "SeeMessages", .message = message};
+  if (write_status(populator, image, &verdict, more, err) < 0)
+    return -1;
+  transfers_forget(populator->transfers, key);
+  kube_event_tell(populator->events, kind, image, KUBE_EVENT_WARNING, "ImportFailed", "%s",
+                  message);
+  return 0;
+}
+
+/* Whether trying again could help. */
+static bool
+may_pass(enum error_code code)
+{
+  return code == ERROR_UNAVAILABLE || code == ERROR_DEADLINE_EXCEEDED || code == ERROR_ABORTED ||
+         code == ERROR_CANCELLED || code == ERROR_RESOURCE_EXHAUSTED || code == ERROR_UNKNOWN;
+}
+
+static int64_t
+retries_of(const struct kube_object *image)
+{
+  struct json_object *retry = json_at(image->json, "spec", "retry");
+  if (json_object_is_type(retry, json_type_int))
+    return json_object_get_int64(retry);
+  return json_at(retry, "limit") ? json_number(retry, "limit") : RETRIES_DEFAULT;
+}
+
+/* A transfer failed: again, or not. */
+static int
+take_failure(struct populator *populator, const struct kube_object *image,
+             const struct transfer_view *view, int64_t *ret_again_ms, struct error **err)
+{
+  CLEANUP(freep) char *key = transfer_key(image);
+  int64_t failures = json_number(image->json, "status", "failures") + 1;
+  if (!may_pass(view->code) || failures > retries_of(image))
+    return give_up(populator, image, view->message, err);
+  CLEANUP(freep)
+  char *message =
+      xasprintf("attempt %" PRId64 " failed, once more soon: %s", failures, view->message);
+  if (write_creating(populator, image, message,
+                     one_member("failures", json_object_new_int64(failures)), err) < 0)
+    return -1;
+  kube_event_tell(populator->events, kind, image, KUBE_EVENT_WARNING, "ImportRetried", "%s",
+                  message);
+  transfers_forget(populator->transfers, key);
+  *ret_again_ms = 1000LL << (failures < 6 ? failures : 6);
+  return 0;
+}
+
+/* ---- the steps --------------------------------------------------------------------------------
+ */
+
+static int
+start(struct populator *populator, const struct kube_object *image, const char *verb,
+      struct json_object *job)
+{
+  CLEANUP(freep) char *key = transfer_key(image);
+  CLEANUP(freep) char *lease = xasprintf("image-%s", image->uid);
+  transfers_start(populator->transfers, key, lease, verb, job);
+  return 0;
+}
+
+static int
+start_inspection(struct populator *populator, const struct kube_object *image, struct error **err)
+{
+  struct json_object *job;
+  if (image_source_job(populator, image, &job, err) < 0 ||
+      write_creating(populator, image, "the source is looked at", NULL, err) < 0)
+    return -1;
+  return start(populator, image, "inspect", job);
+}
+
+/* -1 in the status: it cannot be told before the end. */
+static int
+take_inspection(struct populator *populator, const struct kube_object *image,
+                const struct transfer_view *view, struct error **err)
+{
+  CLEANUP(freep) char *key = transfer_key(image);
+  int64_t bytes = json_number(view->result, "virtualSize");
+  const char *refusal = json_text(view->result, "refusal");
+  if (refusal)
+    return give_up(populator, image, refusal, err);
+  if (write_creating(populator, image, "the volume is made",
+                     one_member("virtualSize", json_object_new_int64(bytes > 0 ? bytes : -1)),
+                     err) < 0)
+    return -1;
+  transfers_forget(populator->transfers, key);
+  return 0;
+}
+
+static int
+make_volume(struct populator *populator, const struct kube_object *image,
+            const struct image_claim *claim, struct error **err)
+{
+  struct made_volume volume;
+  char size[QUANTITY_TEXT_BYTES];
+  if (image_claim_volume(populator, claim, &volume, err) < 0)
+    return -1;
+  struct json_object *more = one_member("volumeHandle", json_object_new_string(volume.handle));
+  json_put_text(more, quantity_text(volume.capacity_bytes, size), "size");
+  made_volume_clear(&volume);
+  return write_creating(populator, image, "the import begins", more, err);
+}
+
+static int
+start_import(struct populator *populator, const struct kube_object *image, struct error **err)
+{
+  struct json_object *job;
+  const char *checksum = json_text(image->json, "spec", "checksum");
+  if (image_source_job(populator, image, &job, err) < 0)
+    return -1;
+  CLEANUP(freep)
+  char *target = xasprintf("volume:%s", json_text(image->json, "status", "volumeHandle"));
+  json_object_array_add(json_at(job, "arguments"), json_object_new_string(target));
+  json_put_at(job, json_object_new_boolean(true), "existing");
+  if (checksum)
+    json_put_text(job, checksum, "checksum");
+  return start(populator, image, "import", job);
+}
+
+static int
+write_progress(struct populator *populator, const struct kube_object *image,
+               const struct transfer_view *view, struct error **err)
+{
+  if (view->state == TRANSFER_ELSEWHERE)
+    return 0; /* whoever does it tells of it */
+  if (view->state == TRANSFER_WAITING)
+    return write_creating(populator, image, "waits for other transfers", NULL, err);
+  if (view->percent < 0)
+    return write_creating(populator, image, "the image is imported", NULL, err);
+  CLEANUP(freep) char *progress = xasprintf("%.1f%%", view->percent);
+  return write_creating(populator, image, "the image is imported",
+                        one_member("progress", json_object_new_string(progress)), err);
+}
+
+/* All bytes are there. */
+static int
+finish(struct populator *populator, const struct kube_object *image,
+       const struct image_claim *claim, const struct transfer_view *view, struct error **err)
+{
+  CLEANUP(freep) char *key = transfer_key(image);
+  CLEANUP(freep) char *name = xasprintf("image-%s", image->uid);
+  CLEANUP(freep) char *snapshot = NULL;
+  struct made_volume volume = {0};
+  int r = image_claim_volume(populator, claim, &volume, err);
+  if (r == 0)
+    r = volumes_snapshot(populator->controller, name, volume.handle, &snapshot, err);
+  if (r == 0)
+    r = image_claim_bind(populator, claim, &volume, err);
+  made_volume_clear(&volume);
+  if (r < 0)
+    return -1;
+  struct json_object *more = one_member("snapshotHandle", json_object_new_string(snapshot));
+  json_put_text(more, "100.0%", "progress");
+  json_object_object_add(more, "failures", NULL);
+  const char *digest = json_text(view->result, "digest");
+  const char *format = json_text(view->result, "format");
+  if (digest)
+    json_put_text(more, digest, "digest");
+  if (format)
+    json_put_text(more, format, "format");
+  const struct verdict verdict = {
+      .state = "Available", .reason = "VmiIsReady", .message = "", .is_ready = true};
+  if (write_status(populator, image, &verdict, more, err) < 0)
+    return -1;
+  transfers_forget(populator->transfers, key);
+  kube_event_tell(populator->events, kind, image, KUBE_EVENT_NORMAL, "Imported",
+                  "the image is available");
+  return 0;
+}
+
+/* With a claim at hand: the volume, the import, the end. */
+static int
+step_import(struct populator *populator, const struct kube_object *image,
+            const struct image_claim *claim, struct transfer_view *view, int64_t *ret_again_ms,
+            struct error **err)
+{
+  if (!json_text(image->json, "status", "volumeHandle"))
+    return make_volume(populator, image, claim, err);
+  switch (view->state) {
+  case TRANSFER_NONE:
+    return start_import(populator, image, err);
+  case TRANSFER_FAILED:
+    return take_failure(populator, image, view, ret_again_ms, err);
+  case TRANSFER_DONE:
+    return finish(populator, image, claim, view, err);
+  default:
+    return write_progress(populator, image, view, err);
+  }
+}
+
+static int
+step(struct populator *populator, const struct kube_object *image, struct transfer_view *view,
+     int64_t *ret_again_ms, struct error **err)
+{
+  int64_t virtual_bytes = json_number(image->json, "status", "virtualSize");
+  if (virtual_bytes == 0) {
+    switch (view->state) {
+    case TRANSFER_NONE:
+      return start_inspection(populator, image, err);
+    case TRANSFER_FAILED:
+      return take_failure(populator, image, view, ret_again_ms, err);
+    case TRANSFER_DONE:
+      return take_inspection(populator, image, view, err);
+    default:
+      return 0;
+    }
+  }
+  struct image_claim claim;
+  if (image_claim_open(populator, image, virtual_bytes > 0 ? (uint64_t)virtual_bytes : 0, &claim,
+                       err) < 0)
+    return -1;
+  int r = step_import(populator, image, &claim, view, ret_again_ms, err);
+  image_claim_clear(&claim);
+  return r;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------
+ */
+
+static int64_t
+observed_generation(const struct kube_object *image)
+{
+  struct json_object *conditions = json_at(image->json, "status", "conditions");
+  return json_number(json_item(conditions, 0), "observedGeneration");
+}
+
+/* The image goes: its import stops, its snapshot and volume are removed. */
+static int
+clean_up(struct populator *populator, const struct kube_object *image, struct error **err)
+{
+  CLEANUP(freep) char *key = transfer_key(image);
+  const char *snapshot = json_text(image->json, "status", "snapshotHandle");
+  const char *volume = json_text(image->json, "status", "volumeHandle");
+  transfers_forget(populator->transfers, key);
+  if (snapshot && volumes_delete_snapshot(populator->controller, snapshot, err) < 0)
+    return -1;
+  if (image_claim_remove(populator, image, volume, err) < 0)
+    return -1;
+  return kube_remove_finalizer(populator->client, kind, image, FINALIZER_CLEANUP, err);
+}
+
+/* Another source, checksum or class while it is being imported: from the start. */
+static int
+start_over(struct populator *populator, const struct kube_object *image, struct error **err)
+{
+  CLEANUP(freep) char *key = transfer_key(image);
+  transfers_forget(populator->transfers, key);
+  if (image_claim_remove(populator, image, json_text(image->json, "status", "volumeHandle"), err) <
+      0)
+    return -1;
+  struct json_object *more = one_member("volumeHandle", NULL);
+  json_object_object_add(more, "virtualSize", NULL);
+  json_object_object_add(more, "progress", NULL);
+  json_object_object_add(more, "failures", NULL);
+  return write_creating(populator, image, "begins anew: the image was changed", more, err);
+}
+
+static int
+advance(struct populator *populator, const struct kube_object *image, int64_t *ret_again_ms,
+        struct error **err)
+{
+  CLEANUP(freep) char *key = transfer_key(image);
+  struct transfer_view view;
+  transfers_look(populator->transfers, key, &view);
+  CLEANUP(error_freep) struct error *failure = NULL;
+  int r = step(populator, image, &view, ret_again_ms, &failure);
+  transfer_view_clear(&view);
+  if (r == 0)
+    return 0;
+  if (failure->code == ERROR_INVALID_ARGUMENT || failure->code == ERROR_FAILED_PRECONDITION ||
+      failure->code == ERROR_OUT_OF_RANGE)
+    return give_up(populator, image, failure->message, err);
+  if (failure->code == ERROR_UNAVAILABLE) { /* something is missing that may come */
+    kube_event_tell(populator->events, kind, image, KUBE_EVENT_WARNING, "Waiting", "%s",
+                    failure->message);
+    *ret_again_ms = WAITING_MS;
+    return write_creating(populator, image, failure->message, NULL, err);
+  }
+  return error_set(err, failure->code, "%s", failure->message);
+}
+
+static int
+reconcile(struct populator *populator, const struct kube_object *image, int64_t *ret_again_ms,
+          struct error **err)
+{
+  CLEANUP(freep) char *key = transfer_key(image);
+  const char *state = condition_state(image);
+  bool is_seen = observed_generation(image) == image->generation;
+  if (image->is_deleting)
+    return kube_object_has_finalizer(image, FINALIZER_CLEANUP) ? clean_up(populator, image, err)
+                                                               : 0;
+  if (strcmp(state, "Available") == 0 || (strcmp(state, "Error") == 0 && is_seen)) {
+    transfers_forget(populator->transfers, key);
+    return 0;
+  }
+  if (!kube_object_has_finalizer(image, FINALIZER_CLEANUP))
+    return kube_add_finalizer(populator->client, kind, image, FINALIZER_CLEANUP, err);
+  if (*state && !is_seen)
+    return start_over(populator, image, err);
+  return advance(populator, image, ret_again_ms, err);
+}
+
+const struct controller image_controller = {
+    .name = "image",
+    .kind = &virtual_machine_images,
+    .reconcile = reconcile,
+};
+
+/* The progress of an import concerns nobody else; its state does. */
+void
+image_changed(void *context, const struct kube_object *before, const struct kube_object *after)
+{
+  struct populator *populator = context;
+  const struct kube_object *image = after ? after : before;
+  populator_wake(populator, &image_controller, image->ns, image->name);
+  if (before && after && strcmp(condition_state(before), condition_state(after)) == 0)
+    return;
+  volume_image_changed(populator, image);
+  claim_image_changed(populator, image);
+}

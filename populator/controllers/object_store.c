@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "populator/controllers/object_store.h"
+
+#include "lib/base/memory.h"
+#include "populator/controllers/credentials.h"
+
+/* Endpoint, region and credentials go together: keys of one store are never sent to another. */
+static int
+add_own(struct populator *populator, const char *ns, struct json_object *store, const char *secret,
+        const char *field, struct json_object *job, struct error **err)
+{
+  const char *endpoint = json_text(store, "endpoint");
+  const char *region = json_text(store, "region");
+  CLEANUP(freep) char *secret_field = xasprintf("%s.secretRef", field);
+  if (endpoint)
+    json_put_text(job, endpoint, "s3-endpoint");
+  if (region)
+    json_put_text(job, region, "s3-region");
+  json_put_at(job, json_object_new_boolean(endpoint != NULL), "s3-path-style");
+  return credentials_add_secret(populator, ns, secret, secret_field, CREDENTIALS_S3, job, err);
+}
+
+static int
+add_installed(struct populator *populator, const char *field, struct json_object *job,
+              struct error **err)
+{
+  const struct object_store *store = &populator->object_store;
+  if (!store->endpoint)
+    return error_set(err, ERROR_INVALID_ARGUMENT,
+                     "%s: no object store is set up in this installation: name endpoint and "
+                     "secretRef",
+                     field);
+  json_put_text(job, store->endpoint, "s3-endpoint");
+  if (store->region)
+    json_put_text(job, store->region, "s3-region");
+  json_put_at(job, json_object_new_boolean(true), "s3-path-style");
+  return credentials_add_secret(populator, kube_client_namespace(populator->client), store->secret,
+                                "the installation's object store", CREDENTIALS_S3, job, err);
+}
+
+int
+object_store_add(struct populator *populator, const char *ns, struct json_object *store,
+                 const char *secret, const char *field, char **ret_url, struct json_object *job,
+                 struct error **err)
+{
+  const char *bucket = json_text(store, "bucketName");
+  const char *object = json_text(store, "objectName");
+  if (!bucket || !*bucket || !object || !*object)
+    return error_set(err, ERROR_INVALID_ARGUMENT, "%s: bucketName and objectName are needed",
+                     field);
+  bool is_own = json_text(store, "endpoint") || secret;
+  if ((is_own ? add_own(populator, ns, store, secret, field, job, err)
+              : add_installed(populator, field, job, err)) < 0)
+    return -1;
+  *ret_url = xasprintf("s3://%s/%s", bucket, object);
+  return 0;
+}

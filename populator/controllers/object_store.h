@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* objectStore{bucketName, objectName, endpoint, region, secretRef} of our kinds: where the object
+ * is and who may reach it. What is left out is that of the store which the installation is set up
+ * with. */
+#ifndef POPULATOR_CONTROLLERS_OBJECT_STORE_H
+#define POPULATOR_CONTROLLERS_OBJECT_STORE_H
+
+#include "populator/controllers/populator.h"
+
+/* *ret_url is "s3://bucket/object", to be freed; the rest goes into the job. */
+int object_store_add(struct populator *populator, const char *ns, struct json_object *store,
+                     const char *secret, const char *field, char **ret_url, struct json_object *job,
+                     struct error **err);
+
+#endif

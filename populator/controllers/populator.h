@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What all controllers share, and the table of them. A controller looks after one kind: whatever
+ * happens to an object, it is called with the object's name, looks at how things are, and does the
+ * next step towards how they should be. It may be called at any time, any number of times, and
+ * killed between any two steps. */
+#ifndef POPULATOR_CONTROLLERS_POPULATOR_H
+#define POPULATOR_CONTROLLERS_POPULATOR_H
+
+#include "csi/rpc/client.h"
+#include "lib/base/work_queue.h"
+#include "lib/kube/kube_event.h"
+#include "lib/kube/kube_mirror.h"
+#include "lib/kube/kube_write.h"
+#include "populator/objects/kinds.h"
+#include "populator/work/transfers.h"
+
+/* The S3 store of the installation; endpoint NULL: there is none. */
+struct object_store {
+  const char *endpoint;
+  const char *region;
+  const char *secret; /* in our own namespace */
+};
+
+struct populator {
+  const char *driver;
+  const char *clusters_file; /* the Ceph clusters, for the workers */
+  bool allow_local_addresses;
+  struct object_store object_store;
+  struct kube_client *client;
+  struct kube_events *events;
+  struct rpc_client *controller;
+  struct transfers *transfers;
+  struct work_queue *queue;
+
+  struct kube_mirror *images;
+  struct kube_mirror *volumes;
+  struct kube_mirror *pvcs; /* of kind VirtualMachinePvc */
+  struct kube_mirror *claims;
+  struct kube_mirror *storage_classes;
+  struct kube_mirror *reference_grants;
+};
+
+/* One kind and who looks after it. */
+struct controller {
+  const char *name; /* begins the keys of the queue: "image/default/ubuntu" */
+  const struct kube_kind *kind;
+  /* *ret_again_ms: when to come back without being called; WORK_DONE: not at all. */
+  int (*reconcile)(struct populator *populator, const struct kube_object *object,
+                   int64_t *ret_again_ms, struct error **err);
+};
+
+extern const struct controller image_controller;
+extern const struct controller volume_controller;
+extern const struct controller pvc_controller;
+extern const struct controller claim_controller;
+
+/* The key of an object in the queue; to be freed. */
+char *populator_key(const struct controller *controller, const char *ns, const char *name);
+void populator_wake(struct populator *populator, const struct controller *controller,
+                    const char *ns, const char *name);
+
+/* What tells the controllers: of the mirrors. Each knows whom a change concerns. */
+void image_changed(void *context, const struct kube_object *before,
+                   const struct kube_object *after);
+void volume_changed(void *context, const struct kube_object *before,
+                    const struct kube_object *after);
+void pvc_changed(void *context, const struct kube_object *before, const struct kube_object *after);
+void claim_changed(void *context, const struct kube_object *before,
+                   const struct kube_object *after);
+/* Volumes may wait for an image, and claims. */
+void volume_image_changed(struct populator *populator, const struct kube_object *image);
+void claim_image_changed(struct populator *populator, const struct kube_object *image);
+/* Of a class or a grant: claims may wait for it. */
+void surroundings_changed(void *context, const struct kube_object *before,
+                          const struct kube_object *after);
+
+#endif

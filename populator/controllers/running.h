@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The controllers as a whole: what main() starts and stops. */
+#ifndef POPULATOR_CONTROLLERS_RUNNING_H
+#define POPULATOR_CONTROLLERS_RUNNING_H
+
+#include "populator/controllers/populator.h"
+
+struct populator_options {
+  struct kube_client *client;
+  const char *driver;
+  const char *endpoint; /* of the controller plugin */
+  const char *clusters_file;
+  const char *worker;
+  const char *identity; /* who we are among several populators */
+  size_t max_transfers;
+  bool allow_local_addresses;
+  struct object_store object_store;
+};
+
+/* The options must outlive it. */
+struct populator *populator_new(const struct populator_options *options);
+/* UNAVAILABLE when the API server does not tell us what we need. */
+int populator_start(struct populator *populator, struct error **err);
+/* Transfers under way are ended: they can be gone on with. The client is cancelled. */
+void populator_stop(struct populator *populator);
+void populator_free(struct populator *populator);
+
+#endif

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* VirtualMachineVolume and VirtualMachinePvc: a claim that is filled from an image. The claim's own
+ * controller does the work; here it is made, and its fate is told in the status. The two kinds
+ * differ in the name of the claim only. */
+#include <string.h>
+
+#include "lib/base/memory.h"
+#include "populator/controllers/populator.h"
+#include "populator/objects/condition.h"
+#include "populator/objects/quantity.h"
+
+#define LOOK_AGAIN_MS 60000
+
+static const struct kube_kind *
+kind_of(const struct kube_object *volume)
+{
+  const char *kind = json_text(volume->json, "kind");
+  return kind && strcmp(kind, virtual_machine_pvcs.kind) == 0 ? &virtual_machine_pvcs
+                                                              : &virtual_machine_volumes;
+}
+
+static char *
+claim_name(const struct kube_object *volume)
+{
+  return kind_of(volume) == &virtual_machine_pvcs ? xstrdup(volume->name)
+                                                  : xasprintf("%s-vmv-pvc", volume->name);
+}
+
+static const char *
+image_name(const struct kube_object *volume)
+{
+  const char *name = json_text(volume->json, "spec", "virtualMachineImageName");
+  return name ? name : json_text(volume->json, "spec", "virtualMachineImage", "name");
+}
+
+static const char *
+image_namespace(const struct kube_object *volume)
+{
+  const char *ns = json_text(volume->json, "spec", "virtualMachineImage", "namespace");
+  return ns ? ns : volume->ns;
+}
+
+static int
+write_status(struct populator *populator, const struct kube_object *volume,
+             const struct verdict *verdict, struct error **err)
+{
+  CLEANUP(freep) char *name = claim_name(volume);
+  struct json_object *status = condition_status(volume, verdict);
+  json_put_text(status, name, "pvcName");
+  return kube_patch_status(populator->client, kind_of(volume), volume, status, err);
+}
+
+static int
+write_pending(struct populator *populator, const struct kube_object *volume, const char *message,
+              struct error **err)
+{
+  const struct verdict verdict = {
+      .state = "Pending", .reason = "VmVolumeIsInPending", .message = message};
+  return write_status(populator, volume, &verdict, err);
+}
+
+static int
+write_error(struct populator *populator, const struct kube_object *volume, const char *message,
+            struct error **err)
+{
+  const struct verdict verdict = {
+      .state = "Error", .reason = "VmVolumeIsInError", .message = message};
+  kube_event_tell(populator->events, kind_of(volume), volume, KUBE_EVENT_WARNING,
+                  "VmVolumeIsInError", "%s", message);
+  return write_status(populator, volume, &verdict, err);
+}
+
+/* ---- the claim --------------------------------------------------------------------------------
+ */
+
+/* spec.pvc.resources.requests.storage, or spec.capacity.storage; left out, as large as the image.
+ * A size that the image does not fit is an error with both in it. */
+static int
+choose_size(const struct kube_object *volume, const struct kube_object *image, uint64_t *ret_bytes,
+            struct error **err)
+{
+  struct json_object *asked =
+      json_at(volume->json, "spec", "pvc", "resources", "requests", "storage");
+  const char *field = "spec.pvc.resources.requests.storage";
+  uint64_t image_bytes;
+  if (!asked) {
+    asked = json_at(volume->json, "spec", "capacity", "storage");
+    field = "spec.capacity.storage";
+  }
+  if (quantity_of(asked, field, ret_bytes, err) < 0 ||
+      quantity_of(json_at(image->json, "status", "size"), "status.size of the image", &image_bytes,
+                  err) < 0)
+    return -1;
+  if (*ret_bytes == 0)
+    *ret_bytes = image_bytes;
+  char small[QUANTITY_TEXT_BYTES];
+  char large[QUANTITY_TEXT_BYTES];
+  if (*ret_bytes < image_bytes)
+    return error_set(err, ERROR_INVALID_ARGUMENT, "%s is %s, the image '%s/%s' needs %s", field,
+                     quantity_text(*ret_bytes, small), image->ns, image->name,
+                     quantity_text(image_bytes, large));
+  return 0;
+}
+
+static struct json_object *
+modes_of(const struct kube_object *volume)
+{
+  struct json_object *given = json_at(volume->json, "spec", "pvc", "accessModes");
+  if (json_count(given))
+    return json_copy(given);
+  struct json_object *list = json_object_new_array();
+  json_object_array_add(list, json_object_new_string("ReadWriteOnce"));
+  return list;
+}
+
+/* The class of the image's own claim, unless another one is asked for. */
+static const char *
+class_of(const struct kube_object *volume, const struct kube_object *image)
+{
+  const char *name = json_text(volume->json, "spec", "pvc", "storageClassName");
+  name = name ? name : json_text(image->json, "spec", "storageClassName");
+  return name ? name : json_text(image->json, "spec", "pvc", "storageClassName");
+}
+
+static struct json_object *
+claim_json(const struct kube_object *volume, const struct kube_object *image, uint64_t bytes)
+{
+  CLEANUP(freep) char *name = claim_name(volume);
+  char size[QUANTITY_TEXT_BYTES];
+  const char *mode = json_text(volume->json, "spec", "pvc", "volumeMode");
+  const char *class_name = class_of(volume, image);
+  struct json_object *spec = json_object_new_object();
+  json_put_at(spec, modes_of(volume), "accessModes");
+  json_put_text(spec, mode ? mode : "Block", "volumeMode");
+  if (class_name)
+    json_put_text(spec, class_name, "storageClassName");
+  json_put_text(spec, quantity_text(bytes, size), "resources", "requests", "storage");
+  json_put_text(spec, virtual_machine_images.group, "dataSourceRef", "apiGroup");
+  json_put_text(spec, virtual_machine_images.kind, "dataSourceRef", "kind");
+  json_put_text(spec, image->name, "dataSourceRef", "name");
+  if (strcmp(image->ns, volume->ns) != 0)
+    json_put_text(spec, image->ns, "dataSourceRef", "namespace");
+  struct json_object *json = json_object_new_object();
+  json_put_text(json, volume->ns, "metadata", "namespace");
+  json_put_text(json, name, "metadata", "name");
+  json_put_at(json, kube_object_owner_references(volume, kind_of(volume)), "metadata",
+              "ownerReferences");
+  json_put_at(json, spec, "spec");
+  return json;
+}
+
+static int
+make_claim(struct populator *populator, const struct kube_object *volume, struct error **err)
+{
+  CLEANUP(kube_object_releasep)
+  struct kube_object *image =
+      kube_mirror_get(populator->images, image_namespace(volume), image_name(volume));
+  if (!image || strcmp(condition_state(image), "Available") != 0) {
+    CLEANUP(freep)
+    char *message =
+        xasprintf("waits for VirtualMachineImage '%s/%s'%s%s", image_namespace(volume),
+                  image_name(volume), image ? ", which is " : ": there is none",
+                  image ? (*condition_state(image) ? condition_state(image) : "new") : "");
+    return write_pending(populator, volume, message, err);
+  }
+  uint64_t bytes;
+  CLEANUP(error_freep) struct error *failure = NULL;
+  if (choose_size(volume, image, &bytes, &failure) < 0)
+    return write_error(populator, volume, failure->message, err);
+  CLEANUP(json_object_putp) struct json_object *json = claim_json(volume, image, bytes);
+  if (kube_create(populator->client, &kube_persistent_volume_claims, json, NULL, &failure) < 0 &&
+      failure->code != ERROR_ALREADY_EXISTS) {
+    if (failure->code == ERROR_INVALID_ARGUMENT || failure->code == ERROR_PERMISSION_DENIED)
+      return write_error(populator, volume, failure->message, err);
+    return error_set(err, failure->code, "%s", failure->message);
+  }
+  const struct verdict verdict = {
+      .state = "Creating", .reason = "CreatingPVC", .message = "the claim is filled"};
+  return write_status(populator, volume, &verdict, err);
+}
+
+/* ---- the whole --------------------------------------------------------------------------------
+ */
+
+static int
+tell_fate(struct populator *populator, const struct kube_object *volume,
+          const struct kube_object *claim, struct error **err)
+{
+  const char *controller = kube_object_controller(claim);
+  if (!controller || strcmp(controller, volume->uid) != 0)
+    return write_error(populator, volume, "a claim of that name is there already", err);
+  const char *phase = json_text(claim->json, "status", "phase");
+  if (phase && strcmp(phase, "Bound") == 0) {
+    const struct verdict verdict = {
+        .state = "Available", .reason = "SuccessfulCreate", .message = "", .is_ready = true};
+    return write_status(populator, volume, &verdict, err);
+  }
+  if (phase && strcmp(phase, "Lost") == 0)
+    return write_error(populator, volume, "the claim has lost its volume", err);
+  const struct verdict verdict = {
+      .state = "Creating", .reason = "CreatingPVC", .message = "the claim is filled"};
+  return write_status(populator, volume, &verdict, err);
+}
+
+static int
+reconcile(struct populator *populator, const struct kube_object *volume, int64_t *ret_again_ms,
+          struct error **err)
+{
+  if (volume->is_deleting)
+    return 0; /* the claim goes with its owner */
+  if (!image_name(volume))
+    return write_error(populator, volume,
+                       "spec.virtualMachineImageName, or spec.virtualMachineImage.name, is needed",
+                       err);
+  CLEANUP(freep) char *name = claim_name(volume);
+  CLEANUP(kube_object_releasep)
+  struct kube_object *claim = kube_mirror_get(populator->claims, volume->ns, name);
+  if (claim)
+    return tell_fate(populator, volume, claim, err);
+  *ret_again_ms = LOOK_AGAIN_MS;
+  return make_claim(populator, volume, err);
+}
+
+const struct controller volume_controller = {
+    .name = "volume", .kind = &virtual_machine_volumes, .reconcile = reconcile};
+const struct controller pvc_controller = {
+    .name = "pvc", .kind = &virtual_machine_pvcs, .reconcile = reconcile};
+
+void
+volume_changed(void *context, const struct kube_object *before, const struct kube_object *after)
+{
+  (void)before;
+  if (after)
+    populator_wake(context, &volume_controller, after->ns, after->name);
+}
+
+void
+pvc_changed(void *context, const struct kube_object *before, const struct kube_object *after)
+{
+  (void)before;
+  if (after)
+    populator_wake(context, &pvc_controller, after->ns, after->name);
+}
+
+static void
+wake_users(struct populator *populator, struct kube_mirror *mirror,
+           const struct controller *controller, const struct kube_object *image)
+{
+  CLEANUP(kube_objects_freep) struct kube_object **all = kube_mirror_all(mirror, NULL);
+  for (size_t i = 0; all[i]; i++) {
+    const char *name = image_name(all[i]);
+    if (name && strcmp(name, image->name) == 0 && strcmp(image_namespace(all[i]), image->ns) == 0)
+      populator_wake(populator, controller, all[i]->ns, all[i]->name);
+  }
+}
+
+void
+volume_image_changed(struct populator *populator, const struct kube_object *image)
+{
+  wake_users(populator, populator->volumes, &volume_controller, image);
+  wake_users(populator, populator->pvcs, &pvc_controller, image);
+}

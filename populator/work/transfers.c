@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A transfer has a thread that waits for a place, takes the lease, and then listens to the process
+ * and renews the lease in turns. */
+#include "populator/work/transfers.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/lock.h"
+#include "lib/base/log.h"
+#include "lib/base/memory.h"
+#include "lib/kube/kube_lease.h"
+#include "populator/work/worker_process.h"
+
+#define LEASE_S 15
+#define LEASE_RENEW_MS 5000
+/* How often another populator's lease is looked at. */
+#define ELSEWHERE_MS 5000
+/* A status is written at most that often. */
+#define CHANGED_MS 2000
+#define LISTEN_MS 500
+#define STACK_BYTES ((size_t)256 << 10)
+
+struct transfer {
+  TAILQ_ENTRY(transfer) link;
+  struct transfers *all;
+  char *key;
+  char *lease_name;
+  const char *verb;
+  struct json_object *job;
+  pthread_t thread;
+  bool has_thread;
+  /* of the mutex of all: */
+  bool is_stopping;
+  struct transfer_view view;
+};
+
+struct transfers {
+  struct transfers_options options;
+  pthread_mutex_t mutex;
+  pthread_cond_t changed; /* a place is free, or a transfer is to stop */
+  TAILQ_HEAD(, transfer) list;
+  size_t running;
+  bool is_stopping;
+};
+
+struct transfers *
+transfers_new(const struct transfers_options *options)
+{
+  struct transfers *all = xcalloc(1, sizeof(*all));
+  all->options = *options;
+  (void)pthread_mutex_init(&all->mutex, NULL);
+  condition_init(&all->changed);
+  TAILQ_INIT(&all->list);
+  return all;
+}
+
+static void
+tell(struct transfer *transfer)
+{
+  transfer->all->options.changed(transfer->all->options.context, transfer->key);
+}
+
+static void
+set_state(struct transfer *transfer, enum transfer_state state)
+{
+  {
+    MUTEX_GUARD(&transfer->all->mutex);
+    if (transfer->view.state == state)
+      return;
+    transfer->view.state = state;
+  }
+  tell(transfer);
+}
+
+/* False when the transfer is to stop. */
+static bool
+pause_for(struct transfer *transfer, int64_t ms)
+{
+  struct timespec until = clock_timespec_of_ms(clock_now_ms() + ms);
+  MUTEX_GUARD(&transfer->all->mutex);
+  while (!transfer->is_stopping &&
+         pthread_cond_timedwait(&transfer->all->changed, &transfer->all->mutex, &until) == 0)
+    ;
+  return !transfer->is_stopping;
+}
+
+/* ---- places -----------------------------------------------------------------------------------
+ */
+
+static bool
+take_place(struct transfer *transfer)
+{
+  struct transfers *all = transfer->all;
+  set_state(transfer, TRANSFER_WAITING);
+  MUTEX_GUARD(&all->mutex);
+  while (!transfer->is_stopping && all->running >= all->options.max_running)
+    (void)pthread_cond_wait(&all->changed, &all->mutex);
+  if (transfer->is_stopping)
+    return false;
+  all->running++;
+  return true;
+}
+
+static void
+leave_place(struct transfer *transfer)
+{
+  MUTEX_GUARD(&transfer->all->mutex);
+  transfer->all->running--;
+  (void)pthread_cond_broadcast(&transfer->all->changed);
+}
+
+static bool
+is_wanted(struct transfer *transfer)
+{
+  return transfer->all->options.is_wanted(transfer->all->options.context, transfer->key);
+}
+
+/* A place and the lease: false when the transfer is to stop. */
+static bool
+win(struct transfer *transfer, struct kube_lease *lease)
+{
+  while (take_place(transfer)) {
+    CLEANUP(error_freep) struct error *failure = NULL;
+    bool is_held = false;
+    if (kube_lease_try(lease, &is_held, &failure) == 0 && is_held) {
+      if (is_wanted(transfer))
+        return true;
+      (void)kube_lease_release(lease, NULL);
+    }
+    leave_place(transfer);
+    if (failure)
+      log_debug("%s: %s", transfer->key, failure->message);
+    set_state(transfer, TRANSFER_ELSEWHERE);
+    if (!pause_for(transfer, ELSEWHERE_MS))
+      return false;
+  }
+  return false;
+}
+
+/* ---- one run ----------------------------------------------------------------------------------
+ */
+
+static bool
+is_stopping(struct transfer *transfer)
+{
+  MUTEX_GUARD(&transfer->all->mutex);
+  return transfer->is_stopping;
+}
+
+static void
+take_progress(struct transfer *transfer, struct json_object *object)
+{
+  struct json_object *percent = json_at(object, "percent");
+  const char *event = json_text(object, "event");
+  MUTEX_GUARD(&transfer->all->mutex);
+  if (percent && json_number(object, "total") > 0)
+    transfer->view.percent = json_object_get_double(percent);
+  if (event && strcmp(event, "done") == 0) {
+    json_object_put(transfer->view.result);
+    transfer->view.result = json_object_get(object);
+  }
+}
+
+static int
+keep_lease(struct transfer *transfer, struct kube_lease *lease, int64_t *renew_at_ms,
+           struct error **err)
+{
+  if (clock_now_ms() < *renew_at_ms)
+    return 0;
+  CLEANUP(error_freep) struct error *failure = NULL;
+  bool is_held = false;
+  (void)kube_lease_try(lease, &is_held, &failure);
+  *renew_at_ms = clock_now_ms() + LEASE_RENEW_MS;
+  if (kube_lease_is_held(lease))
+    return 0;
+  return error_set(err, ERROR_UNAVAILABLE, "the lease of %s was lost: %s", transfer->key,
+                   failure ? failure->message : "another populator has it");
+}
+
+/* Until the process is over. */
+static int
+listen_to(struct transfer *transfer, struct worker_process *worker, struct kube_lease *lease,
+          struct error **err)
+{
+  int64_t renew_at_ms = clock_now_ms() + LEASE_RENEW_MS;
+  int64_t tell_at_ms = 0;
+  for (bool is_over = false; !is_over;) {
+    CLEANUP(json_object_putp) struct json_object *object = NULL;
+    if (is_stopping(transfer))
+      return error_set(err, ERROR_CANCELLED, "stopped");
+    if (keep_lease(transfer, lease, &renew_at_ms, err) < 0 ||
+        worker_process_next(worker, LISTEN_MS, &object, &is_over, err) < 0)
+      return -1;
+    if (!object)
+      continue;
+    take_progress(transfer, object);
+    if (clock_now_ms() >= tell_at_ms) {
+      tell(transfer);
+      tell_at_ms = clock_now_ms() + CHANGED_MS;
+    }
+  }
+  return worker_process_result(worker, err);
+}
+
+static int
+work(struct transfer *transfer, struct kube_lease *lease, struct error **err)
+{
+  CLEANUP(worker_process_freep) struct worker_process *worker = NULL;
+  if (worker_process_start(transfer->all->options.worker, transfer->verb, transfer->job, &worker,
+                           err) < 0)
+    return -1;
+  set_state(transfer, TRANSFER_RUNNING);
+  return listen_to(transfer, worker, lease, err);
+}
+
+static void
+settle(struct transfer *transfer, int result, const struct error *failure)
+{
+  {
+    MUTEX_GUARD(&transfer->all->mutex);
+    transfer->view.state = result == 0 ? TRANSFER_DONE : TRANSFER_FAILED;
+    if (result < 0) {
+      transfer->view.code = failure->code;
+      transfer->view.message = xstrdup(failure->message);
+    }
+  }
+  tell(transfer);
+}
+
+static void *
+run(void *arg)
+{
+  struct transfer *transfer = arg;
+  const struct transfers_options *options = &transfer->all->options;
+  (void)pthread_setname_np(pthread_self(), "transfer");
+  CLEANUP(kube_lease_freep)
+  struct kube_lease *lease = kube_lease_new(options->client, options->ns, transfer->lease_name,
+                                            options->identity, LEASE_S);
+  if (!win(transfer, lease))
+    return NULL;
+  CLEANUP(error_freep) struct error *failure = NULL;
+  int r = work(transfer, lease, &failure);
+  leave_place(transfer);
+  settle(transfer, r, failure);
+  /* Nobody else may begin before the outcome is on record. */
+  bool is_held = true;
+  while (is_held && pause_for(transfer, LEASE_RENEW_MS))
+    (void)kube_lease_try(lease, &is_held, NULL);
+  (void)kube_lease_release(lease, NULL);
+  return NULL;
+}
+
+/* ---- all of them ------------------------------------------------------------------------------
+ */
+
+static struct transfer *
+find(struct transfers *all, const char *key)
+{
+  struct transfer *transfer;
+  TAILQ_FOREACH(transfer, &all->list, link)
+  {
+    if (strcmp(transfer->key, key) == 0)
+      return transfer;
+  }
+  return NULL;
+}
+
+void
+transfer_view_clear(struct transfer_view *view)
+{
+  json_object_put(view->result);
+  free(view->message);
+  *view = (struct transfer_view){0};
+}
+
+static void
+destroy(struct transfer *transfer)
+{
+  if (transfer->has_thread)
+    (void)pthread_join(transfer->thread, NULL);
+  transfer_view_clear(&transfer->view);
+  json_object_put(transfer->job);
+  free(transfer->key);
+  free(transfer->lease_name);
+  free(transfer);
+}
+
+void
+transfers_start(struct transfers *all, const char *key, const char *lease, const char *verb,
+                struct json_object *job)
+{
+  MUTEX_GUARD(&all->mutex);
+  if (all->is_stopping || find(all, key)) {
+    json_object_put(job);
+    return;
+  }
+  struct transfer *transfer = xcalloc(1, sizeof(*transfer));
+  transfer->all = all;
+  transfer->key = xstrdup(key);
+  transfer->lease_name = xstrdup(lease);
+  transfer->verb = verb;
+  transfer->job = job;
+  transfer->view.state = TRANSFER_WAITING;
+  transfer->view.percent = -1;
+  TAILQ_INSERT_TAIL(&all->list, transfer, link);
+  pthread_attr_t attr;
+  (void)pthread_attr_init(&attr);
+  (void)pthread_attr_setstacksize(&attr, STACK_BYTES);
+  transfer->has_thread = pthread_create(&transfer->thread, &attr, run, transfer) == 0;
+  (void)pthread_attr_destroy(&attr);
+  if (!transfer->has_thread) {
+    transfer->view.state = TRANSFER_FAILED;
+    transfer->view.code = ERROR_UNAVAILABLE;
+    transfer->view.message = xstrdup("no thread can be made for it");
+  }
+}
+
+void
+transfers_look(struct transfers *all, const char *key, struct transfer_view *ret_view)
+{
+  *ret_view = (struct transfer_view){0};
+  MUTEX_GUARD(&all->mutex);
+  struct transfer *transfer = find(all, key);
+  if (!transfer)
+    return;
+  *ret_view = transfer->view;
+  ret_view->message = xstrdup(transfer->view.message);
+  ret_view->result = json_copy(transfer->view.result);
+}
+
+void
+transfers_forget(struct transfers *all, const char *key)
+{
+  struct transfer *transfer;
+  {
+    MUTEX_GUARD(&all->mutex);
+    transfer = find(all, key);
+    if (!transfer)
+      return;
+    transfer->is_stopping = true;
+    TAILQ_REMOVE(&all->list, transfer, link);
+    (void)pthread_cond_broadcast(&all->changed);
+  }
+  destroy(transfer);
+}
+
+void
+transfers_count(struct transfers *all, size_t *ret_running, size_t *ret_waiting)
+{
+  MUTEX_GUARD(&all->mutex);
+  *ret_running = *ret_waiting = 0;
+  struct transfer *transfer;
+  TAILQ_FOREACH(transfer, &all->list, link)
+  {
+    *ret_running += transfer->view.state == TRANSFER_RUNNING;
+    *ret_waiting += transfer->view.state == TRANSFER_WAITING;
+  }
+}
+
+void
+transfers_stop(struct transfers *all)
+{
+  {
+    MUTEX_GUARD(&all->mutex);
+    all->is_stopping = true;
+    struct transfer *transfer;
+    TAILQ_FOREACH(transfer, &all->list, link)
+    transfer->is_stopping = true;
+    (void)pthread_cond_broadcast(&all->changed);
+  }
+  struct transfer *transfer;
+  while ((transfer = TAILQ_FIRST(&all->list))) {
+    TAILQ_REMOVE(&all->list, transfer, link);
+    destroy(transfer);
+  }
+}
+
+void
+transfers_free(struct transfers *all)
+{
+  if (!all)
+    return;
+  transfers_stop(all);
+  (void)pthread_mutex_destroy(&all->mutex);
+  (void)pthread_cond_destroy(&all->changed);
+  free(all);
+}
