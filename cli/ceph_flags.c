@@ -3,18 +3,24 @@
 
 #include <string.h>
 
+#include "csi/volume/volume_id.h"
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
+#include "lib/ceph/clusters.h"
+#include "lib/ceph/directory.h"
 
 static const char *conf = "/etc/ceph/ceph.conf";
 static const char *id = "admin";
 static const char *keyring;
+static const char *clusters_file = "/etc/imprint/clusters.json";
 
 static const struct flag flags[] = {
     {"conf", FLAG_TEXT, &conf, "FILE", "Ceph configuration (default /etc/ceph/ceph.conf)",
      "CEPH_CONF"},
     {"id", FLAG_TEXT, &id, "USER", "Ceph user without \"client.\" (default admin)", NULL},
     {"keyring", FLAG_TEXT, &keyring, "FILE", "keyring of that user", NULL},
+    {"clusters", FLAG_TEXT, &clusters_file, "FILE",
+     "the plugins' file of clusters, for volume:HANDLE", NULL},
 };
 
 const struct flag_set ceph_flags = {flags, sizeof(flags) / sizeof(flags[0])};
@@ -39,10 +45,30 @@ ceph_flags_connect(struct cluster **ret_cluster, struct error **err)
   return r;
 }
 
+/* The handle names everything by its id. */
+static int
+open_volume(struct image_spec *spec, struct location **ret_location, struct error **err)
+{
+  struct volume_id volume;
+  CLEANUP(clusters_closep) struct clusters *clusters = NULL;
+  CLEANUP(cluster_unrefp) struct cluster *cluster = NULL;
+  CLEANUP(location_closep) struct location *location = NULL;
+  if (volume_id_decode(spec->volume, &volume, err) < 0 ||
+      clusters_open(clusters_file, NULL, &clusters, err) < 0 ||
+      clusters_get(clusters, volume.cluster_id, &cluster, err) < 0 ||
+      location_open_by_id(cluster, volume.pool_id, volume.name_space, &location, err) < 0 ||
+      directory_name_of(location, volume.image_id, &spec->image, err) < 0)
+    return -1;
+  *ret_location = TAKE(location);
+  return 0;
+}
+
 int
-ceph_flags_open(const struct image_spec *spec, struct location **ret_location, struct error **err)
+ceph_flags_open(struct image_spec *spec, struct location **ret_location, struct error **err)
 {
   CLEANUP(cluster_unrefp) struct cluster *cluster = NULL;
+  if (spec->volume)
+    return open_volume(spec, ret_location, err);
   if (ceph_flags_connect(&cluster, err) < 0)
     return -1;
   return location_open(cluster, spec->pool, spec->name_space, ret_location, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --conf, --id, --keyring: as the rbd command has them. */
+/* --conf, --id, --keyring: as the rbd command has them; --clusters: as the plugins have it. */
 #ifndef CLI_CEPH_FLAGS_H
 #define CLI_CEPH_FLAGS_H
 
@@ -13,8 +13,8 @@ extern const struct flag_set ceph_flags;
 int ceph_flags_connect(struct cluster **ret_cluster, struct error **err);
 /* What the flags say; to be cleared with cluster_config_clear(). */
 void ceph_flags_config(struct cluster_config *ret_config);
-/* Connects and opens the place of an image. */
-int ceph_flags_open(const struct image_spec *spec, struct location **ret_location,
-                    struct error **err);
+/* Connects and opens the place of an image. Of a spec that is a handle, the name of the image is
+ * filled in. */
+int ceph_flags_open(struct image_spec *spec, struct location **ret_location, struct error **err);
 
 #endif

@@ -71,7 +71,7 @@ export_reader(struct image_reader *reader, enum export_format how, const char *u
 }
 
 static int
-export_spec(const struct image_spec *spec, const char *url, struct error **err)
+export_spec(struct image_spec *spec, const char *url, struct error **err)
 {
   enum export_format how;
   CLEANUP(location_closep) struct location *location = NULL;

@@ -55,6 +55,7 @@ set_value(const struct flag *flag, const char *text, struct error **err)
     return error_set(err, ERROR_INVALID_ARGUMENT, "--%s needs %s", flag->name, flag->argument);
   switch (flag->kind) {
   case FLAG_TEXT:
+  case FLAG_SECRET:
     *(const char **)flag->value = text;
     return 0;
   case FLAG_LIST:
@@ -82,6 +83,10 @@ parse_flag(const struct flag_set *const *sets, int argc, char **argv, int *at, s
   if (!flag)
     return error_set(err, ERROR_INVALID_ARGUMENT, "there is no flag --%.*s: try --help",
                      len > 64 ? 64 : (int)len, name);
+  if (flag->kind == FLAG_SECRET)
+    return error_set(err, ERROR_INVALID_ARGUMENT,
+                     "--%s would show on the command line: set %s in the environment", flag->name,
+                     flag->variable ? flag->variable : "it in a job");
   const char *text = name[len] == '=' ? name + len + 1 : NULL;
   if (!text && flag->kind != FLAG_SWITCH && *at + 1 < argc)
     text = argv[++*at];
@@ -214,12 +219,27 @@ flags_clear(const struct flag_set *const *sets)
 /* ---- help --------------------------------------------------------------------------------------
  */
 
+/* Secrets are not flags that can be typed. */
+static void
+print_secrets(FILE *out, const struct flag_set *const *sets)
+{
+  for (size_t s = 0; sets[s]; s++) {
+    for (size_t i = 0; i < sets[s]->count; i++) {
+      const struct flag *flag = &sets[s]->flags[i];
+      if (flag->kind == FLAG_SECRET && flag->variable)
+        (void)fprintf(out, "  $%-*s%s\n", HELP_COLUMN - 3, flag->variable, flag->help);
+    }
+  }
+}
+
 void
 flags_print_help(FILE *out, const struct flag_set *const *sets)
 {
   for (size_t s = 0; sets[s]; s++) {
     for (size_t i = 0; i < sets[s]->count; i++) {
       const struct flag *flag = &sets[s]->flags[i];
+      if (flag->kind == FLAG_SECRET)
+        continue; /* their variables are told by print_secrets() */
       int width = fprintf(out, "  --%s%s%s", flag->name, flag->argument ? "=" : "",
                           flag->argument ? flag->argument : "");
       if (width >= HELP_COLUMN) {
@@ -232,13 +252,16 @@ flags_print_help(FILE *out, const struct flag_set *const *sets)
       (void)fputc('\n', out);
     }
   }
+  print_secrets(out, sets);
 }
 
 void
 flags_print_names(FILE *out, const struct flag_set *const *sets)
 {
   for (size_t s = 0; sets[s]; s++) {
-    for (size_t i = 0; i < sets[s]->count; i++)
-      (void)fprintf(out, "--%s\n", sets[s]->flags[i].name);
+    for (size_t i = 0; i < sets[s]->count; i++) {
+      if (sets[s]->flags[i].kind != FLAG_SECRET)
+        (void)fprintf(out, "--%s\n", sets[s]->flags[i].name);
+    }
   }
 }

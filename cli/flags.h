@@ -17,6 +17,8 @@ enum flag_kind {
   FLAG_NUMBER, /* uint64_t */
   FLAG_BYTES,  /* uint64_t, "20Gi" */
   FLAG_LIST,   /* struct flag_list: may be given several times */
+  FLAG_SECRET, /* const char *; from its environment variable or a job: every process of the machine
+                  can read the command line */
 };
 
 struct flag_list {

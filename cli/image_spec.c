@@ -4,10 +4,14 @@
 #include <string.h>
 
 #include "lib/base/memory.h"
+#include "lib/base/text.h"
+
+#define VOLUME_PREFIX "volume:"
 
 void
 image_spec_clear(struct image_spec *spec)
 {
+  free(spec->volume);
   free(spec->pool);
   free(spec->name_space);
   free(spec->image);
@@ -28,6 +32,10 @@ int
 image_spec_parse(const char *text, struct image_spec *ret_spec, struct error **err)
 {
   struct image_spec spec = {0};
+  if (text_starts_with(text, VOLUME_PREFIX)) {
+    *ret_spec = (struct image_spec){.volume = xstrdup(text + strlen(VOLUME_PREFIX))};
+    return 0;
+  }
   const char *at = strchr(text, '@');
   size_t path_len = at ? (size_t)(at - text) : strlen(text);
   const char *first = memchr(text, '/', path_len);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* "POOL[/NAMESPACE]/IMAGE[@SNAPSHOT]", as the rbd command writes it. */
+/* "POOL[/NAMESPACE]/IMAGE[@SNAPSHOT]", as the rbd command writes it, or "volume:HANDLE", as
+ * Kubernetes has it in a PersistentVolume. */
 #ifndef CLI_IMAGE_SPEC_H
 #define CLI_IMAGE_SPEC_H
 
 #include "lib/base/error.h"
 
 struct image_spec {
+  char *volume; /* the handle; NULL: the image is named by what follows */
   char *pool;
   char *name_space; /* "" for none */
   char *image;

@@ -51,12 +51,11 @@ print_result(const struct import_result *result, const struct progress *progress
 }
 
 static int
-import_to(const char *url, const struct image_spec *spec, struct error **err)
+import_to(const char *url, struct image_spec *spec, struct error **err)
 {
   CLEANUP(location_closep) struct location *location = NULL;
   struct progress progress = {0};
   struct import_options options = {.url = url,
-                                   .image = spec->image,
                                    .layout = {.features = FEATURES_DEFAULT, .data_pool = data_pool},
                                    .is_existing = is_existing,
                                    .size = size,
@@ -73,6 +72,7 @@ import_to(const char *url, const struct image_spec *spec, struct error **err)
   if (ceph_flags_open(spec, &location, err) < 0)
     return -1;
   options.location = location;
+  options.image = spec->image;
   source_flags_options(&options.source);
   interrupt_cancels(&progress);
   struct import_result result;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/job.h"
 #include "cli/manual.h"
 #include "lib/base/log.h"
 #include "lib/base/memory.h"
@@ -103,17 +104,36 @@ print_generated(const char *what, const char *which)
 }
 
 static int
+run_with(const struct command *command, struct arguments *arguments, struct error **err)
+{
+  int r = arguments->count < command->arguments_min || arguments->count > command->arguments_max
+              ? error_set(err, ERROR_INVALID_ARGUMENT, "wants %s: try --help", command->usage)
+              : command->run(arguments, err);
+  free(arguments->items);
+  flags_clear(command->sets);
+  return r;
+}
+
+static int
 run_command(const struct command *command, int argc, char **argv, struct error **err)
 {
   struct arguments arguments;
   if (flags_parse(command->sets, argc, argv, &arguments, err) < 0)
     return -1;
-  int r = arguments.count < command->arguments_min || arguments.count > command->arguments_max
-              ? error_set(err, ERROR_INVALID_ARGUMENT, "wants %s: try --help", command->usage)
-              : command->run(&arguments, err);
-  free(arguments.items);
-  flags_clear(command->sets);
-  return r;
+  return run_with(command, &arguments, err);
+}
+
+/* As another program of ours runs it: the flags and arguments come as JSON. */
+static int
+run_job(const struct command *command, struct error **err)
+{
+  struct arguments arguments;
+  CLEANUP(freep) char *json = NULL;
+  size_t len;
+  if (job_read(&json, &len, err) < 0 ||
+      flags_parse_json(command->sets, json, len, &arguments, err) < 0)
+    return error_wrap(err, "job");
+  return run_with(command, &arguments, err);
 }
 
 int
@@ -143,8 +163,11 @@ main(int argc, char **argv)
     }
   }
   CLEANUP(error_freep) struct error *err = NULL;
-  if (run_command(command, argc - 2, argv + 2, &err) == 0)
+  bool is_job = argc == 3 && strcmp(argv[2], "--job") == 0;
+  if ((is_job ? run_job(command, &err) : run_command(command, argc - 2, argv + 2, &err)) == 0)
     return 0;
+  if (is_job)
+    job_print_failure(err);
   (void)fprintf(stderr, "imprint: %s\n", err->message);
   return exit_code(err->code);
 }

@@ -7,12 +7,18 @@
 
 static const char *ca_bundle;
 static const char *proxy;
+static const char *ca_pem;
 static const char *user;
+static const char *password;
+static const char *bearer;
 static struct flag_list headers;
 static bool allow_local;
 static uint64_t retries;
 static const char *s3_endpoint;
 static const char *s3_region;
+static const char *s3_access_key;
+static const char *s3_secret_key;
+static const char *s3_session_token;
 static bool s3_path_style;
 static const char *platform;
 static const char *path_in_image;
@@ -22,8 +28,12 @@ static const char *registry_auth_file;
 static const struct flag flags[] = {
     {"ca-bundle", FLAG_TEXT, &ca_bundle, "FILE", "certificates to trust beside the system's", NULL},
     {"proxy", FLAG_TEXT, &proxy, "URL", "proxy for every request (default: $https_proxy …)", NULL},
+    {"ca-pem", FLAG_SECRET, &ca_pem, NULL, "certificates to trust, as text", NULL},
     {"user", FLAG_TEXT, &user, "NAME", "basic authentication; the password is $IMPRINT_PASSWORD",
      "IMPRINT_USER"},
+    {"password", FLAG_SECRET, &password, NULL, "password of --user", "IMPRINT_PASSWORD"},
+    {"bearer-token", FLAG_SECRET, &bearer, NULL, "a token in place of user and password",
+     "IMPRINT_BEARER_TOKEN"},
     {"header", FLAG_LIST, &headers, "'NAME: VALUE'", "a further header; may be given several times",
      NULL},
     {"allow-local-addresses", FLAG_SWITCH, &allow_local, NULL,
@@ -33,6 +43,12 @@ static const struct flag flags[] = {
     {"s3-region", FLAG_TEXT, &s3_region, "NAME", "region (default us-east-1)", "AWS_REGION"},
     {"s3-path-style", FLAG_SWITCH, &s3_path_style, NULL, "bucket in the path, not in the host name",
      NULL},
+    {"s3-access-key", FLAG_SECRET, &s3_access_key, NULL, "access key of the S3 store",
+     "AWS_ACCESS_KEY_ID"},
+    {"s3-secret-key", FLAG_SECRET, &s3_secret_key, NULL, "secret key of the S3 store",
+     "AWS_SECRET_ACCESS_KEY"},
+    {"s3-session-token", FLAG_SECRET, &s3_session_token, NULL, "token of a temporary access key",
+     "AWS_SESSION_TOKEN"},
     {"platform", FLAG_TEXT, &platform, "ARCH", "of a container image (default: this machine's)",
      NULL},
     {"path", FLAG_TEXT, &path_in_image, "PATH",
@@ -52,18 +68,19 @@ source_flags_options(struct source_options *ret_options)
 {
   *ret_options = (struct source_options){
       .http = {.ca_bundle = ca_bundle,
+               .ca_pem = ca_pem,
                .proxy = proxy,
                .user = user,
-               .password = user ? getenv("IMPRINT_PASSWORD") : NULL,
-               .bearer = getenv("IMPRINT_BEARER_TOKEN"),
+               .password = user ? password : NULL,
+               .bearer = bearer,
                .headers = headers.items,
                .allow_local_addresses = allow_local,
                .retries = (unsigned)retries},
       .s3 = {.endpoint = s3_endpoint,
              .region = s3_region,
-             .access_key = getenv("AWS_ACCESS_KEY_ID"),
-             .secret_key = getenv("AWS_SECRET_ACCESS_KEY"),
-             .session_token = getenv("AWS_SESSION_TOKEN"),
+             .access_key = s3_access_key,
+             .secret_key = s3_secret_key,
+             .session_token = s3_session_token,
              .path_style = s3_path_style},
       .platform = platform,
       .path_in_image = path_in_image,

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* imprint-populator: starts, waits for a signal, stops in order. */
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "populator/program/options.h"
+
+/* Signals are taken by main() alone; every thread made later inherits the mask. */
+static sigset_t
+block_signals(void)
+{
+  sigset_t set;
+  (void)sigemptyset(&set);
+  (void)sigaddset(&set, SIGTERM);
+  (void)sigaddset(&set, SIGINT);
+  (void)sigaddset(&set, SIGPIPE);
+  (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
+  (void)sigdelset(&set, SIGPIPE);
+  return set;
+}
+
+static int
+serve(struct options *options, const sigset_t *signals, struct error **err)
+{
+  struct populator *populator = populator_new(&options->populator);
+  int r = populator_start(populator, err);
+  if (r == 0) {
+    log_info("looking after images and claims of %s as %s", options->populator.driver,
+             options->populator.identity);
+    int signal = 0;
+    (void)sigwait(signals, &signal);
+    log_info("signal %d: stopping", signal);
+  }
+  populator_stop(populator);
+  populator_free(populator);
+  return r;
+}
+
+static int
+run(struct options *options, struct error **err)
+{
+  sigset_t signals = block_signals();
+  struct kube_config config;
+  if (kube_config_load(options->kubeconfig, &config, err) < 0)
+    return -1;
+  struct kube_client *client = kube_client_new(&config);
+  options->populator.client = client;
+  int r = serve(options, &signals, err);
+  kube_client_free(client);
+  kube_config_clear(&config);
+  return r;
+}
+
+int
+main(int argc, char **argv)
+{
+  CLEANUP(error_freep) struct error *err = NULL;
+  struct options options;
+  enum options_result result;
+  (void)mallopt(M_ARENA_MAX, 2);
+  if (options_parse(argc, argv, &options, &result, &err) < 0) {
+    (void)fprintf(stderr, "imprint-populator: %s\n", err->message);
+    return 2;
+  }
+  if (result == OPTIONS_EXIT)
+    return 0;
+  log_set_level(options.log_level);
+  if (run(&options, &err) < 0) {
+    log_error("cannot start: %s", err->message);
+    return 1;
+  }
+  log_info("stopped");
+  return 0;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "populator/program/options.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/base/text.h"
+
+static const char help_text[] =
+    "Usage: imprint-populator [OPTION]...\n"
+    "\n"
+    "The Kubernetes controllers of Imprint: imports images, fills claims from them, exports and\n"
+    "rolls back volumes. Runs beside imprint-controller.\n"
+    "\n"
+    "  --endpoint=unix:///PATH    socket of imprint-controller (default unix:///csi/csi.sock)\n"
+    "  --config=FILE              the Ceph clusters, as imprint-controller has it\n"
+    "                             (default /etc/imprint/clusters.json)\n"
+    "  --worker=FILE              the imprint command (default /usr/bin/imprint)\n"
+    "  --max-transfers=N          imports and exports at once; others wait (default 4)\n"
+    "  --kubeconfig=FILE          (default: $KUBECONFIG, or this pod's service account)\n"
+    "  --identity=NAME            who this is among several, on leases (default $HOSTNAME)\n"
+    "  --driver-name=NAME         (default imprint.csi.hypercloud.tmaxanc.com)\n"
+    "  --object-store=URL         S3 store for objectStore sources that name none\n"
+    "  --object-store-region=NAME\n"
+    "  --object-store-secret=NAME Secret with its keys, in our own namespace\n"
+    "  --allow-local-addresses    let images come from loopback, link-local and metadata "
+    "addresses\n"
+    "  --log-level=LEVEL          error, warn, info or debug (default info)\n"
+    "  --help, --version\n"
+    "\n"
+    "Exit status: 0 after SIGTERM or SIGINT, 1 when it cannot start, 2 for a bad command line.\n";
+
+enum {
+  OPTION_ENDPOINT = 1,
+  OPTION_CONFIG,
+  OPTION_WORKER,
+  OPTION_MAX_TRANSFERS,
+  OPTION_KUBECONFIG,
+  OPTION_IDENTITY,
+  OPTION_DRIVER_NAME,
+  OPTION_STORE,
+  OPTION_STORE_REGION,
+  OPTION_STORE_SECRET,
+  OPTION_ALLOW_LOCAL,
+  OPTION_LOG_LEVEL,
+  OPTION_HELP,
+  OPTION_VERSION,
+};
+
+static const struct option long_options[] = {
+    {"endpoint", required_argument, NULL, OPTION_ENDPOINT},
+    {"config", required_argument, NULL, OPTION_CONFIG},
+    {"worker", required_argument, NULL, OPTION_WORKER},
+    {"max-transfers", required_argument, NULL, OPTION_MAX_TRANSFERS},
+    {"kubeconfig", required_argument, NULL, OPTION_KUBECONFIG},
+    {"identity", required_argument, NULL, OPTION_IDENTITY},
+    {"driver-name", required_argument, NULL, OPTION_DRIVER_NAME},
+    {"object-store", required_argument, NULL, OPTION_STORE},
+    {"object-store-region", required_argument, NULL, OPTION_STORE_REGION},
+    {"object-store-secret", required_argument, NULL, OPTION_STORE_SECRET},
+    {"allow-local-addresses", no_argument, NULL, OPTION_ALLOW_LOCAL},
+    {"log-level", required_argument, NULL, OPTION_LOG_LEVEL},
+    {"help", no_argument, NULL, OPTION_HELP},
+    {"version", no_argument, NULL, OPTION_VERSION},
+    {NULL, 0, NULL, 0},
+};
+
+/* Where the text of an option goes; NULL for one that is no text. */
+static const char **
+text_of(int option, struct options *options)
+{
+  switch (option) {
+  case OPTION_ENDPOINT:
+    return &options->populator.endpoint;
+  case OPTION_CONFIG:
+    return &options->populator.clusters_file;
+  case OPTION_WORKER:
+    return &options->populator.worker;
+  case OPTION_KUBECONFIG:
+    return &options->kubeconfig;
+  case OPTION_IDENTITY:
+    return &options->populator.identity;
+  case OPTION_DRIVER_NAME:
+    return &options->populator.driver;
+  case OPTION_STORE:
+    return &options->populator.object_store.endpoint;
+  case OPTION_STORE_REGION:
+    return &options->populator.object_store.region;
+  case OPTION_STORE_SECRET:
+    return &options->populator.object_store.secret;
+  default:
+    return NULL;
+  }
+}
+
+static int
+parse_one(int option, const char *value, struct options *options, struct error **err)
+{
+  const char **text = text_of(option, options);
+  uint64_t number;
+  if (text) {
+    *text = value;
+    return 0;
+  }
+  switch (option) {
+  case OPTION_ALLOW_LOCAL:
+    options->populator.allow_local_addresses = true;
+    return 0;
+  case OPTION_MAX_TRANSFERS:
+    if (text_to_u64(value, 10, &number) < 0 || number < 1 || number > 256)
+      return error_set(err, ERROR_INVALID_ARGUMENT,
+                       "--max-transfers: a number from 1 to 256 is needed, not '%s'", value);
+    options->populator.max_transfers = number;
+    return 0;
+  case OPTION_LOG_LEVEL:
+    if (log_level_parse(value, &options->log_level) < 0)
+      return error_set(err, ERROR_INVALID_ARGUMENT,
+                       "--log-level: error, warn, info or debug, not '%s'", value);
+    return 0;
+  default:
+    return error_set(err, ERROR_INVALID_ARGUMENT, "try --help");
+  }
+}
+
+int
+options_parse(int argc, char **argv, struct options *ret_options, enum options_result *ret_result,
+              struct error **err)
+{
+  const char *host = getenv("HOSTNAME");
+  *ret_options = (struct options){
+      .populator = {.endpoint = "unix:///csi/csi.sock",
+                    .clusters_file = "/etc/imprint/clusters.json",
+                    .worker = "/usr/bin/imprint",
+                    .driver = "imprint.csi.hypercloud.tmaxanc.com",
+                    .identity = host && *host ? host : "imprint-populator",
+                    .max_transfers = 4},
+      .log_level = LOG_LEVEL_INFO,
+  };
+  *ret_result = OPTIONS_EXIT;
+  int option;
+  while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+    if (option == OPTION_HELP) {
+      (void)fputs(help_text, stdout);
+      return 0;
+    }
+    if (option == OPTION_VERSION) {
+      (void)printf("imprint-populator %s\n", IMPRINT_VERSION);
+      return 0;
+    }
+    if (parse_one(option, optarg, ret_options, err) < 0)
+      return -1;
+  }
+  if (optind < argc)
+    return error_set(err, ERROR_INVALID_ARGUMENT, "unexpected argument '%s'", argv[optind]);
+  *ret_result = OPTIONS_RUN;
+  return 0;
+}
