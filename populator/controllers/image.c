@@ -35,7 +35,11 @@ static int
 write_status(struct populator *populator, const struct kube_object *image,
              const struct verdict *verdict, struct json_object *more, struct error **err)
 {
+  CLEANUP(freep) char *source = image_source_text(image);
+  CLEANUP(freep) char *claim = image_claim_name(image);
   struct json_object *status = condition_status(image, verdict);
+  json_put_text(status, source, "source");
+  json_put_text(status, claim, "pvcName");
   if (more) {
     json_object_object_foreach(more, name, value)
         json_object_object_add(status, name, json_object_get(value));
@@ -76,7 +80,7 @@ give_up(struct populator *populator, const struct kube_object *image, const char
   struct json_object *more = one_member("volumeHandle", NULL);
   json_object_object_add(more, "virtualSize", NULL);
   json_object_object_add(more, "progress", NULL);
-  json_object_object_add(more, "failures", NULL);
+  json_object_object_add(more, "attempts", NULL);
   const struct verdict verdict = {.state = "Error", .reason = "SeeMessages", .message = message};
   if (write_status(populator, image, &verdict, more, err) < 0)
     return -1;
@@ -109,14 +113,14 @@ take_failure(struct populator *populator, const struct kube_object *image,
              const struct transfer_view *view, int64_t *ret_again_ms, struct error **err)
 {
   CLEANUP(freep) char *key = transfer_key(image);
-  int64_t failures = json_number(image->json, "status", "failures") + 1;
+  int64_t failures = json_number(image->json, "status", "attempts") + 1;
   if (!may_pass(view->code) || failures > retries_of(image))
     return give_up(populator, image, view->message, err);
   CLEANUP(freep)
   char *message =
       xasprintf("attempt %" PRId64 " failed, once more soon: %s", failures, view->message);
   if (write_creating(populator, image, message,
-                     one_member("failures", json_object_new_int64(failures)), err) < 0)
+                     one_member("attempts", json_object_new_int64(failures)), err) < 0)
     return -1;
   kube_event_tell(populator->events, kind, image, KUBE_EVENT_WARNING, "ImportRetried", "%s",
                   message);
@@ -230,7 +234,7 @@ finish(struct populator *populator, const struct kube_object *image,
     return -1;
   struct json_object *more = one_member("snapshotHandle", json_object_new_string(snapshot));
   json_put_text(more, "100.0%", "progress");
-  json_object_object_add(more, "failures", NULL);
+  json_object_object_add(more, "attempts", NULL);
   const char *digest = json_text(view->result, "digest");
   const char *format = json_text(view->result, "format");
   if (digest)
@@ -296,13 +300,6 @@ step(struct populator *populator, const struct kube_object *image, struct transf
 /* ---- the whole --------------------------------------------------------------------------------
  */
 
-static int64_t
-observed_generation(const struct kube_object *image)
-{
-  struct json_object *conditions = json_at(image->json, "status", "conditions");
-  return json_number(json_item(conditions, 0), "observedGeneration");
-}
-
 /* The image goes: its import stops, its snapshot and volume are removed. */
 static int
 clean_up(struct populator *populator, const struct kube_object *image, struct error **err)
@@ -330,7 +327,7 @@ start_over(struct populator *populator, const struct kube_object *image, struct 
   struct json_object *more = one_member("volumeHandle", NULL);
   json_object_object_add(more, "virtualSize", NULL);
   json_object_object_add(more, "progress", NULL);
-  json_object_object_add(more, "failures", NULL);
+  json_object_object_add(more, "attempts", NULL);
   return write_creating(populator, image, "begins anew: the image was changed", more, err);
 }
 
@@ -364,7 +361,7 @@ reconcile(struct populator *populator, const struct kube_object *image, int64_t 
 {
   CLEANUP(freep) char *key = transfer_key(image);
   const char *state = condition_state(image);
-  bool is_seen = observed_generation(image) == image->generation;
+  bool is_seen = json_number(image->json, "status", "observedGeneration") == image->generation;
   if (image->is_deleting)
     return kube_object_has_finalizer(image, FINALIZER_CLEANUP) ? clean_up(populator, image, err)
                                                                : 0;

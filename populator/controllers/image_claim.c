@@ -8,8 +8,8 @@
 #include "populator/objects/storage_class.h"
 #include "populator/work/volumes.h"
 
-static char *
-claim_name(const struct kube_object *image)
+char *
+image_claim_name(const struct kube_object *image)
 {
   return xasprintf("%s-image-pvc", image->name);
 }
@@ -81,7 +81,7 @@ static int
 find_or_make(struct populator *populator, const struct kube_object *image,
              struct image_claim *claim, struct error **err)
 {
-  CLEANUP(freep) char *name = claim_name(image);
+  CLEANUP(freep) char *name = image_claim_name(image);
   CLEANUP(error_freep) struct error *failure = NULL;
   if (kube_get(populator->client, &kube_persistent_volume_claims, image->ns, name, &claim->claim,
                &failure) < 0) {
@@ -178,7 +178,7 @@ int
 image_claim_remove(struct populator *populator, const struct kube_object *image, const char *handle,
                    struct error **err)
 {
-  CLEANUP(freep) char *name = claim_name(image);
+  CLEANUP(freep) char *name = image_claim_name(image);
   CLEANUP(kube_object_releasep) struct kube_object *claim = NULL;
   CLEANUP(error_freep) struct error *failure = NULL;
   bool is_over = false;

@@ -14,6 +14,9 @@ struct image_claim {
   uint64_t bytes; /* of the volume */
 };
 
+/* To be freed. */
+char *image_claim_name(const struct kube_object *image);
+
 /* Finds or makes the claim. virtual_bytes is 0 where it cannot be told in advance: then
  * spec.pvc.resources.requests.storage counts. FAILED_PRECONDITION or INVALID_ARGUMENT names the
  * field. */

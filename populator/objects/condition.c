@@ -43,6 +43,7 @@ condition_status(const struct kube_object *object, const struct verdict *verdict
   struct json_object *result = json_object_new_object();
   json_put_text(result, verdict->state, "state");
   json_put_at(result, conditions, "conditions");
+  json_put_at(result, json_object_new_int64(object->generation), "observedGeneration");
   return result;
 }
 

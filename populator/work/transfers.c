@@ -158,7 +158,7 @@ take_progress(struct transfer *transfer, struct json_object *object)
   MUTEX_GUARD(&transfer->all->mutex);
   if (percent && json_number(object, "total") > 0)
     transfer->view.percent = json_object_get_double(percent);
-  if (event && strcmp(event, "done") == 0) {
+  if (!event || strcmp(event, "done") == 0) { /* what is asked for is told without one */
     json_object_put(transfer->view.result);
     transfer->view.result = json_object_get(object);
   }
