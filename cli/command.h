@@ -17,5 +17,6 @@ struct command {
 
 extern const struct command command_export;
 extern const struct command command_import;
+extern const struct command command_rollback;
 
 #endif

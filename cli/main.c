@@ -15,6 +15,7 @@
 static const struct command *const commands[] = {
     &command_import,
     &command_export,
+    &command_rollback,
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

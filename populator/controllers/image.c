@@ -138,6 +138,7 @@ start(struct populator *populator, const struct kube_object *image, const char *
 {
   CLEANUP(freep) char *key = transfer_key(image);
   CLEANUP(freep) char *lease = xasprintf("image-%s", image->uid);
+  json_put_at(job, json_object_new_boolean(true), "json");
   transfers_start(populator->transfers, key, lease, verb, job);
   return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "populator/controllers/populator.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "lib/base/clock.h"
@@ -25,14 +26,42 @@ populator_wake(struct populator *populator, const struct controller *controller,
   work_queue_add(populator->queue, key);
 }
 
+/* ---- what is followed -------------------------------------------------------------------------
+ */
+
+static const struct {
+  size_t offset; /* of the mirror in struct populator */
+  const struct kube_kind *kind;
+  void (*changed)(void *context, const struct kube_object *before, const struct kube_object *after);
+  bool is_optional;
+} mirrors[] = {
+    {offsetof(struct populator, storage_classes), &kube_storage_classes, surroundings_changed,
+     false},
+    {offsetof(struct populator, reference_grants), &kube_reference_grants, surroundings_changed,
+     true},
+    {offsetof(struct populator, claims), &kube_persistent_volume_claims, claim_changed, false},
+    {offsetof(struct populator, volumes), &virtual_machine_volumes, volume_changed, false},
+    {offsetof(struct populator, pvcs), &virtual_machine_pvcs, pvc_changed, false},
+    {offsetof(struct populator, images), &virtual_machine_images, image_changed, false},
+    {offsetof(struct populator, exports), &virtual_machine_volume_exports, export_changed, false},
+    {offsetof(struct populator, rollbacks), &virtual_machine_volume_rollbacks, rollback_changed,
+     false},
+};
+
+#define MIRRORS (sizeof(mirrors) / sizeof(mirrors[0]))
+
+static struct kube_mirror **
+mirror_at(struct populator *populator, size_t index)
+{
+  return (struct kube_mirror **)(void *)((char *)populator + mirrors[index].offset);
+}
+
 /* ---- from a key to its controller -------------------------------------------------------------
  */
 
 static const struct controller *const controllers[] = {
-    &image_controller,
-    &volume_controller,
-    &pvc_controller,
-    &claim_controller,
+    &image_controller, &volume_controller, &pvc_controller,
+    &claim_controller, &export_controller, &rollback_controller,
 };
 
 /* "image/default/ubuntu" taken apart; *ret_ns and *ret_name point into the copy, to be freed. */
@@ -57,11 +86,12 @@ take_apart(const char *key, const struct controller **ret_controller, const char
 static struct kube_mirror *
 mirror_of(struct populator *populator, const struct controller *controller)
 {
-  if (controller == &image_controller)
-    return populator->images;
-  if (controller == &volume_controller)
-    return populator->volumes;
-  return controller == &pvc_controller ? populator->pvcs : populator->claims;
+  for (size_t i = 0; i < MIRRORS; i++) {
+    struct kube_mirror *mirror = *mirror_at(populator, i);
+    if (kube_mirror_kind(mirror) == controller->kind)
+      return mirror;
+  }
+  return NULL;
 }
 
 static int64_t
@@ -123,24 +153,16 @@ transfer_is_wanted(void *context, const char *key)
 /* How long the first lists may take before the server is given up. */
 #define LIST_MS 60000
 
-static struct kube_mirror *
-make_mirror(struct populator *populator, const struct kube_kind *kind, bool is_optional,
-            void (*changed)(void *, const struct kube_object *, const struct kube_object *))
-{
-  const struct kube_mirror_options options = {
-      .kind = kind, .is_optional = is_optional, .changed = changed, .context = populator};
-  return kube_mirror_new(populator->client, &options);
-}
-
 static void
-make_mirrors(struct populator *p)
+make_mirrors(struct populator *populator)
 {
-  p->storage_classes = make_mirror(p, &kube_storage_classes, false, surroundings_changed);
-  p->reference_grants = make_mirror(p, &kube_reference_grants, true, surroundings_changed);
-  p->claims = make_mirror(p, &kube_persistent_volume_claims, false, claim_changed);
-  p->volumes = make_mirror(p, &virtual_machine_volumes, false, volume_changed);
-  p->pvcs = make_mirror(p, &virtual_machine_pvcs, false, pvc_changed);
-  p->images = make_mirror(p, &virtual_machine_images, false, image_changed);
+  for (size_t i = 0; i < MIRRORS; i++) {
+    const struct kube_mirror_options options = {.kind = mirrors[i].kind,
+                                                .is_optional = mirrors[i].is_optional,
+                                                .changed = mirrors[i].changed,
+                                                .context = populator};
+    *mirror_at(populator, i) = kube_mirror_new(populator->client, &options);
+  }
 }
 
 struct populator *
@@ -170,26 +192,19 @@ populator_new(const struct populator_options *options)
   return populator;
 }
 
-#define MIRRORS(p)                                                                                 \
-  {                                                                                                \
-    (p)->storage_classes, (p)->reference_grants, (p)->claims, (p)->volumes, (p)->pvcs, (p)->images \
-  }
-#define MIRROR_COUNT 6
-
 int
 populator_start(struct populator *populator, struct error **err)
 {
-  struct kube_mirror *const mirrors[MIRROR_COUNT] = MIRRORS(populator);
-  for (size_t i = 0; i < MIRROR_COUNT; i++)
-    kube_mirror_start(mirrors[i]);
+  for (size_t i = 0; i < MIRRORS; i++)
+    kube_mirror_start(*mirror_at(populator, i));
   /* Decisions on half of the picture would be wrong ones. */
   int64_t deadline_ms = clock_now_ms() + LIST_MS;
-  for (size_t i = 0; i < MIRROR_COUNT; i++) {
-    if (!kube_mirror_wait(mirrors[i], deadline_ms))
+  for (size_t i = 0; i < MIRRORS; i++) {
+    if (!kube_mirror_wait(*mirror_at(populator, i), deadline_ms))
       return error_set(err, ERROR_UNAVAILABLE,
                        "the API server does not list %s: is the chart's CRD installed, and may "
                        "this service account list it?",
-                       kube_mirror_kind(mirrors[i])->plural);
+                       mirrors[i].kind->plural);
   }
   work_queue_start(populator->queue);
   return 0;
@@ -208,9 +223,8 @@ populator_free(struct populator *populator)
 {
   if (!populator)
     return;
-  struct kube_mirror *const mirrors[MIRROR_COUNT] = MIRRORS(populator);
-  for (size_t i = 0; i < MIRROR_COUNT; i++)
-    kube_mirror_free(mirrors[i]);
+  for (size_t i = 0; i < MIRRORS; i++)
+    kube_mirror_free(*mirror_at(populator, i));
   transfers_free(populator->transfers);
   work_queue_free(populator->queue);
   kube_events_free(populator->events);

@@ -35,6 +35,8 @@ struct populator {
   struct kube_mirror *images;
   struct kube_mirror *volumes;
   struct kube_mirror *pvcs; /* of kind VirtualMachinePvc */
+  struct kube_mirror *exports;
+  struct kube_mirror *rollbacks;
   struct kube_mirror *claims;
   struct kube_mirror *storage_classes;
   struct kube_mirror *reference_grants;
@@ -53,6 +55,8 @@ extern const struct controller image_controller;
 extern const struct controller volume_controller;
 extern const struct controller pvc_controller;
 extern const struct controller claim_controller;
+extern const struct controller export_controller;
+extern const struct controller rollback_controller;
 
 /* The key of an object in the queue; to be freed. */
 char *populator_key(const struct controller *controller, const char *ns, const char *name);
@@ -67,6 +71,10 @@ void volume_changed(void *context, const struct kube_object *before,
 void pvc_changed(void *context, const struct kube_object *before, const struct kube_object *after);
 void claim_changed(void *context, const struct kube_object *before,
                    const struct kube_object *after);
+void export_changed(void *context, const struct kube_object *before,
+                    const struct kube_object *after);
+void rollback_changed(void *context, const struct kube_object *before,
+                      const struct kube_object *after);
 /* Volumes may wait for an image, and claims. */
 void volume_image_changed(struct populator *populator, const struct kube_object *image);
 void claim_image_changed(struct populator *populator, const struct kube_object *image);

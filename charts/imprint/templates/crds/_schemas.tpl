@@ -82,6 +82,9 @@ observedGeneration:
   type: integer
   format: int64
   description: The generation that this status speaks of.
+attempts:
+  type: integer
+  description: How often it failed since it was last changed.
 {{- end -}}
 
 {{/* The parts of a PersistentVolumeClaimSpec. */}}
