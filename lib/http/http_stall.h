@@ -13,7 +13,7 @@
 
 struct http_stall {
   int64_t limit_ms;
-  bool may_idle; /* slow is not stalled, only silent is */
+  bool may_idle;           /* slow is not stalled, only silent is */
   int64_t waited_ms;       /* all in all */
   int64_t ticked_at_ms;    /* of the clock */
   int64_t moved_at_ms;     /* of the time waited, as the window */

@@ -64,23 +64,33 @@ static const struct controller *const controllers[] = {
     &claim_controller, &export_controller, &rollback_controller,
 };
 
-/* "image/default/ubuntu" taken apart; *ret_ns and *ret_name point into the copy, to be freed. */
-static char *
-take_apart(const char *key, const struct controller **ret_controller, const char **ret_ns,
-           const char **ret_name)
+/* "image/default/ubuntu" taken apart. */
+struct key {
+  char *text; /* what the others point into */
+  const struct controller *controller;
+  const char *ns;
+  const char *name;
+};
+
+static void
+key_clear(struct key *key)
 {
-  char *copy = xstrdup(key);
+  free(key->text);
+}
+
+static void
+key_parse(const char *text, struct key *ret_key)
+{
+  char *copy = xstrdup(text);
   char *ns = strchr(copy, '/');
   *ns++ = '\0';
   char *name = strchr(ns, '/');
   *name++ = '\0';
-  *ret_ns = ns;
-  *ret_name = name;
+  *ret_key = (struct key){.text = copy, .ns = ns, .name = name};
   for (size_t i = 0; i < sizeof(controllers) / sizeof(controllers[0]); i++) {
     if (strcmp(controllers[i]->name, copy) == 0)
-      *ret_controller = controllers[i];
+      ret_key->controller = controllers[i];
   }
-  return copy;
 }
 
 static struct kube_mirror *
@@ -94,23 +104,27 @@ mirror_of(struct populator *populator, const struct controller *controller)
   return NULL;
 }
 
+/* One step for what the key names. */
+static int
+reconcile(struct populator *populator, const char *text, int64_t *ret_again_ms, struct error **err)
+{
+  CLEANUP(key_clear) struct key key;
+  key_parse(text, &key);
+  CLEANUP(kube_object_releasep)
+  struct kube_object *object =
+      kube_mirror_get(mirror_of(populator, key.controller), key.ns, key.name);
+  if (object)
+    return key.controller->reconcile(populator, object, ret_again_ms, err);
+  transfers_forget(populator->transfers, text);
+  return 0;
+}
+
 static int64_t
 work(void *context, const char *key)
 {
-  struct populator *populator = context;
-  const struct controller *controller = NULL;
-  const char *ns;
-  const char *name;
-  CLEANUP(freep) char *copy = take_apart(key, &controller, &ns, &name);
-  CLEANUP(kube_object_releasep)
-  struct kube_object *object = kube_mirror_get(mirror_of(populator, controller), ns, name);
-  if (!object) {
-    transfers_forget(populator->transfers, key);
-    return WORK_DONE;
-  }
   int64_t again_ms = WORK_DONE;
   CLEANUP(error_freep) struct error *failure = NULL;
-  if (controller->reconcile(populator, object, &again_ms, &failure) == 0)
+  if (reconcile(context, key, &again_ms, &failure) == 0)
     return again_ms;
   /* A copy that was behind is nothing to tell of: the change that made it so calls again. */
   if (failure->code == ERROR_ABORTED || failure->code == ERROR_NOT_FOUND)
@@ -132,15 +146,13 @@ transfer_changed(void *context, const char *key)
 
 /* The lease is ours now. Whoever had it before may have come to the end. */
 static bool
-transfer_is_wanted(void *context, const char *key)
+transfer_is_wanted(void *context, const char *text)
 {
   struct populator *populator = context;
-  const struct controller *controller = NULL;
-  const char *ns;
-  const char *name;
-  CLEANUP(freep) char *copy = take_apart(key, &controller, &ns, &name);
+  CLEANUP(key_clear) struct key key;
+  key_parse(text, &key);
   CLEANUP(kube_object_releasep) struct kube_object *object = NULL;
-  if (kube_get(populator->client, controller->kind, ns, name, &object, NULL) < 0)
+  if (kube_get(populator->client, key.controller->kind, key.ns, key.name, &object, NULL) < 0)
     return false;
   const char *state = condition_state(object);
   return !object->is_deleting && strcmp(state, "Available") != 0 &&
