@@ -63,9 +63,13 @@ add_destination(struct populator *populator, const struct kube_object *object, c
   struct json_object *store = json_at(spec, "objectStore");
   struct json_object *s3 = json_at(spec, "destination", "s3");
   struct json_object *registry = json_at(spec, "destination", "registry");
-  if (store)
-    return object_store_add(populator, object->ns, store, json_text(store, "secretRef"),
-                            "spec.objectStore", ret_url, job, err);
+  if (store) {
+    const struct object_store_place place = {.store = store,
+                                             .field = "spec.objectStore",
+                                             .ns = object->ns,
+                                             .secret = json_text(store, "secretRef")};
+    return object_store_add(populator, &place, ret_url, job, err);
+  }
   if (s3)
     return add_s3(populator, object, s3, ret_url, job, err);
   if (registry) {

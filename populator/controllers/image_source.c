@@ -40,51 +40,75 @@ secret_of(const struct kube_object *image, struct json_object *source)
   return own ? own : named ? named : common ? common : common_named;
 }
 
-static int
-add_url(struct populator *populator, const struct kube_object *image, struct json_object *source,
-        const char *url, const char *field, const char *const *schemes, struct json_object *job,
-        struct error **err)
+/* Sources that are a URL. */
+static const struct url_source {
+  const char *member;
+  const char *field;
+  const char *schemes[3];
+} url_sources[] = {
+    {"http", "spec.source.http", {"http://", "https://"}},
+    {"registry", "spec.source.registry.url", {"docker://"}},
+    {"nbd", "spec.source.nbd.url", {"nbd://", "nbds://"}},
+};
+
+#define URL_SOURCES (sizeof(url_sources) / sizeof(url_sources[0]))
+
+/* The URL of the source, if it is of this form: http is one itself, the others have one. */
+static const char *
+url_of(struct json_object *source, const struct url_source *form)
 {
-  if (check_scheme(url, field, schemes, err) < 0)
+  const char *url = json_text(source, form->member);
+  return url ? url : json_text(source, form->member, "url");
+}
+
+static int
+add_url(struct populator *populator, const struct kube_object *image, const struct url_source *form,
+        struct json_object *job, struct error **err)
+{
+  struct json_object *source = json_at(image->json, "spec", "source");
+  const char *url = url_of(source, form);
+  if (check_scheme(url, form->field, form->schemes, err) < 0)
     return -1;
   add_argument(job, url);
-  return credentials_add_secret(populator, image->ns, secret_of(image, source), "spec.secretRef",
+  return credentials_add_secret(populator, image->ns,
+                                secret_of(image, json_at(source, form->member)), "spec.secretRef",
                                 CREDENTIALS_HTTP, job, err);
+}
+
+static int
+add_object(struct populator *populator, const struct kube_object *image, struct json_object *store,
+           struct json_object *job, struct error **err)
+{
+  const struct object_store_place place = {.store = store,
+                                           .field = "spec.source.objectStore",
+                                           .ns = image->ns,
+                                           .secret = secret_of(image, store)};
+  CLEANUP(freep) char *url = NULL;
+  if (object_store_add(populator, &place, &url, job, err) < 0)
+    return -1;
+  add_argument(job, url);
+  return 0;
 }
 
 static int
 add_source(struct populator *populator, const struct kube_object *image, struct json_object *job,
            struct error **err)
 {
-  static const char *const http[] = {"http://", "https://", NULL};
-  static const char *const docker[] = {"docker://", NULL};
-  static const char *const nbd[] = {"nbd://", "nbds://", NULL};
   struct json_object *source = json_at(image->json, "spec", "source");
   struct json_object *store = json_at(source, "objectStore");
-  const char *url;
-  if ((url = json_text(source, "http")))
-    return add_url(populator, image, source, url, "spec.source.http", http, job, err);
-  if ((url = json_text(source, "registry", "url")))
-    return add_url(populator, image, json_at(source, "registry"), url, "spec.source.registry.url",
-                   docker, job, err);
-  if ((url = json_text(source, "nbd", "url")))
-    return add_url(populator, image, json_at(source, "nbd"), url, "spec.source.nbd.url", nbd, job,
-                   err);
-  if (store) {
-    CLEANUP(freep) char *object = NULL;
-    if (object_store_add(populator, image->ns, store, secret_of(image, store),
-                         "spec.source.objectStore", &object, job, err) < 0)
-      return -1;
-    add_argument(job, object);
-    return 0;
+  for (size_t i = 0; i < URL_SOURCES; i++) {
+    if (url_of(source, &url_sources[i]))
+      return add_url(populator, image, &url_sources[i], job, err);
   }
+  if (store)
+    return add_object(populator, image, store, job, err);
   if (json_at(source, "hostPath"))
     return error_set(
         err, ERROR_INVALID_ARGUMENT,
         "spec.source.hostPath: files on nodes are not read; upload it or put it behind "
         "http");
   return error_set(err, ERROR_INVALID_ARGUMENT,
-                   "spec.source: one of http, objectStore, registry, nbd, upload, pvc is needed");
+                   "spec.source: one of http, objectStore, registry and nbd is needed");
 }
 
 int
@@ -108,10 +132,12 @@ image_source_text(const struct kube_object *image)
 {
   struct json_object *source = json_at(image->json, "spec", "source");
   struct json_object *store = json_at(source, "objectStore");
-  const char *url = json_text(source, "http");
-  url = url ? url : json_text(source, "registry", "url");
-  url = url ? url : json_text(source, "nbd", "url");
+  for (size_t i = 0; i < URL_SOURCES; i++) {
+    const char *url = url_of(source, &url_sources[i]);
+    if (url)
+      return xstrdup(url);
+  }
   if (store)
     return xasprintf("s3://%s/%s", json_text(store, "bucketName"), json_text(store, "objectName"));
-  return xstrdup(url ? url : json_at(source, "upload") ? "upload" : "pvc");
+  return xstrdup(json_at(source, "upload") ? "upload" : "");
 }

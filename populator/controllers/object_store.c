@@ -6,18 +6,19 @@
 
 /* Endpoint, region and credentials go together: keys of one store are never sent to another. */
 static int
-add_own(struct populator *populator, const char *ns, struct json_object *store, const char *secret,
-        const char *field, struct json_object *job, struct error **err)
+add_own(struct populator *populator, const struct object_store_place *place,
+        struct json_object *job, struct error **err)
 {
-  const char *endpoint = json_text(store, "endpoint");
-  const char *region = json_text(store, "region");
-  CLEANUP(freep) char *secret_field = xasprintf("%s.secretRef", field);
+  const char *endpoint = json_text(place->store, "endpoint");
+  const char *region = json_text(place->store, "region");
+  CLEANUP(freep) char *secret_field = xasprintf("%s.secretRef", place->field);
   if (endpoint)
     json_put_text(job, endpoint, "s3-endpoint");
   if (region)
     json_put_text(job, region, "s3-region");
   json_put_at(job, json_object_new_boolean(endpoint != NULL), "s3-path-style");
-  return credentials_add_secret(populator, ns, secret, secret_field, CREDENTIALS_S3, job, err);
+  return credentials_add_secret(populator, place->ns, place->secret, secret_field, CREDENTIALS_S3,
+                                job, err);
 }
 
 static int
@@ -39,18 +40,17 @@ add_installed(struct populator *populator, const char *field, struct json_object
 }
 
 int
-object_store_add(struct populator *populator, const char *ns, struct json_object *store,
-                 const char *secret, const char *field, char **ret_url, struct json_object *job,
-                 struct error **err)
+object_store_add(struct populator *populator, const struct object_store_place *place,
+                 char **ret_url, struct json_object *job, struct error **err)
 {
-  const char *bucket = json_text(store, "bucketName");
-  const char *object = json_text(store, "objectName");
+  const char *bucket = json_text(place->store, "bucketName");
+  const char *object = json_text(place->store, "objectName");
   if (!bucket || !*bucket || !object || !*object)
     return error_set(err, ERROR_INVALID_ARGUMENT, "%s: bucketName and objectName are needed",
-                     field);
-  bool is_own = json_text(store, "endpoint") || secret;
-  if ((is_own ? add_own(populator, ns, store, secret, field, job, err)
-              : add_installed(populator, field, job, err)) < 0)
+                     place->field);
+  bool is_own = json_text(place->store, "endpoint") || place->secret;
+  if ((is_own ? add_own(populator, place, job, err)
+              : add_installed(populator, place->field, job, err)) < 0)
     return -1;
   *ret_url = xasprintf("s3://%s/%s", bucket, object);
   return 0;

@@ -7,9 +7,15 @@
 
 #include "populator/controllers/populator.h"
 
+struct object_store_place {
+  struct json_object *store; /* the member */
+  const char *field;         /* where it stands: "spec.objectStore" */
+  const char *ns;            /* of its secret, whose name may be NULL */
+  const char *secret;
+};
+
 /* *ret_url is "s3://bucket/object", to be freed; the rest goes into the job. */
-int object_store_add(struct populator *populator, const char *ns, struct json_object *store,
-                     const char *secret, const char *field, char **ret_url, struct json_object *job,
-                     struct error **err);
+int object_store_add(struct populator *populator, const struct object_store_place *place,
+                     char **ret_url, struct json_object *job, struct error **err);
 
 #endif
