@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""helm install, upgrade and uninstall against a real API server."""
+
+import json
+
+import pytest
+import yaml
+
+import chart_refusals as refusals
+from chart import CHART, NAMESPACE
+from kube import Failed
+
+
+@pytest.fixture
+def second(kube, installed):
+    """A namespace and a release of its own; what it installs goes with the test."""
+    kube("create", "namespace", "second")
+    yield "second"
+    try:
+        kube.helm("uninstall", "second", "-n", "second")
+    except Failed:
+        pass
+    kube("delete", "namespace", "second")
+
+
+def secret(kube, namespace, name):
+    return kube.json("-n", namespace, "get", "secret", name)["data"]
+
+
+def test_all_that_was_rendered_is_there(installed):
+    manifest = installed.helm("get", "manifest", "imprint", "-n", NAMESPACE)
+    documents = [d for d in yaml.safe_load_all(manifest) if d]
+    assert len(documents) > 30
+    installed("get", "-n", NAMESPACE, "-f", "-", stdin=manifest)
+    # kinds that this cluster has are used
+    assert ("VolumeSnapshotClass", "imprint") in {
+        (d["kind"], d["metadata"]["name"]) for d in documents}
+
+
+def test_notes_tell_what_is_missing(installed):
+    notes = installed.helm("get", "notes", "imprint", "-n", NAMESPACE)
+    assert "It knows no Ceph cluster yet" in notes
+    assert "storageClassName: vms" in notes
+
+
+def test_upgrade_keeps_the_certificate_and_changes_the_rest(installed):
+    before = secret(installed, NAMESPACE, "imprint-upload-tls")
+    installed.helm("upgrade", "imprint", CHART, "-n", NAMESPACE, "--reuse-values",
+                   "--set", "clusters[0].clusterID=prod,clusters[0].monitors[0]=10.0.0.1:6789",
+                   "--set", "clusters[0].key=AQ==,controller.replicas=3")
+    assert secret(installed, NAMESPACE, "imprint-upload-tls") == before
+    assert set(secret(installed, NAMESPACE, "imprint-clusters")) == {"clusters.json", "key.prod"}
+    deployment = installed.json("-n", NAMESPACE, "get", "deployment", "imprint-controller")
+    assert deployment["spec"]["replicas"] == 3
+
+
+def test_definitions_of_others_are_left_alone(kube, installed, second):
+    """With auto, CDI's own definitions are not touched; here the first release plays CDI."""
+    # what would be installed; our own definitions are the first release's, and taken over in words
+    told = kube.helm("install", "second", CHART, "-n", second, "--dry-run=server",
+                     "--take-ownership", "-o", "json", "--set", "driverName=second.test")
+    manifest = json.loads(told)["manifest"]
+    found = {d["metadata"]["name"] for d in yaml.safe_load_all(manifest)
+             if d and d["kind"] == "CustomResourceDefinition"}
+    assert not {name for name in found if name.endswith("cdi.kubevirt.io")}
+    assert "virtualmachineimages.hypercloud.tmaxanc.com" in found
+
+
+def test_uninstall_leaves_what_people_own(kube, installed, second):
+    """Definitions and the objects of people stay; a new release takes them over."""
+    arguments = ("-n", second, "--set", "driverName=second.test,crds.install=false",
+                 "--set", "snapshotClasses.enabled=false")
+    kube.helm("install", "second", CHART, *arguments)
+    kube.apply(refusals.document("VirtualMachineImage", "stays",
+                                 {"source": {"http": refusals.URL}}), namespace=second)
+    kube.helm("uninstall", "second", "-n", second)
+    assert kube("-n", second, "get", "vmim", "-o", "name").strip().endswith("/stays")
+    left = kube("-n", second, "get", "all,secrets,roles,rolebindings,networkpolicies,pdb", "-o",
+                "name", "-l", "app.kubernetes.io/instance=second").split()
+    assert [name for name in left if not name.startswith("pod/")] == []
+    left = kube("get", "clusterroles,clusterrolebindings,csidrivers,storageclasses", "-o", "name",
+                "-l", "app.kubernetes.io/instance=second")
+    assert left == ""
