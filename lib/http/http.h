@@ -11,6 +11,7 @@
 #include "lib/http/http_client.h"    // IWYU pragma: export
 #include "lib/http/http_feed.h"      // IWYU pragma: export
 #include "lib/http/http_probe.h"     // IWYU pragma: export
+#include "lib/http/http_put.h"       // IWYU pragma: export
 #include "lib/http/http_read.h"      // IWYU pragma: export
 #include "lib/http/http_request.h"   // IWYU pragma: export
 #include "lib/http/http_response.h"  // IWYU pragma: export

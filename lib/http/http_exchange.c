@@ -48,8 +48,10 @@ bool
 http_exchange_is_redirect(const struct http_exchange *exchange)
 {
   long status = exchange->head.status;
-  return exchange->follows && exchange->head.location &&
-         (status == 301 || status == 302 || status == 303 || status == 307 || status == 308);
+  if (!exchange->follows || !exchange->head.location)
+    return false;
+  return status == 307 || status == 308 ||
+         (!exchange->pushed && (status == 301 || status == 302 || status == 303));
 }
 
 /* Callbacks of curl. */
@@ -155,6 +157,13 @@ fail(struct http_exchange *exchange, struct error **err)
   return http_error_set(err, exchange->result, exchange->detail, exchange->label);
 }
 
+static int
+no_answer(struct http_exchange *exchange, struct error **err)
+{
+  return exchange->result == CURLE_OK ? broken(exchange, err, "the server closed the connection")
+                                      : fail(exchange, err);
+}
+
 /* Running curl. */
 
 static void
@@ -193,6 +202,18 @@ has_bytes(const struct http_exchange *exchange)
   return exchange->out_len > 0;
 }
 
+static bool
+is_body_wanted(const struct http_exchange *exchange)
+{
+  return exchange->pushed->is_wanted || has_answer(exchange);
+}
+
+static bool
+is_pushed(const struct http_exchange *exchange)
+{
+  return exchange->pushed->data_len == 0 || exchange->head.is_complete;
+}
+
 /* Until the condition holds or there is no more to come. */
 static int
 run_until(struct http_exchange *exchange, condition *is_met, struct error **err)
@@ -224,7 +245,10 @@ reset(struct http_exchange *exchange, const struct http_hop *hop)
   http_head_clear(&exchange->head);
   exchange->label = xstrdup(hop->url->label);
   exchange->is_proxied = hop->proxy != NULL;
-  exchange->follows = http_setup_is_reading(hop->request);
+  exchange->pushed = hop->request->pushed;
+  if (exchange->pushed)
+    *exchange->pushed = (struct http_pushed){.len = exchange->pushed->len};
+  exchange->follows = exchange->pushed || http_setup_is_reading(hop->request);
   exchange->refusal = NULL;
   exchange->detail[0] = '\0';
   exchange->is_done = exchange->is_stalled = exchange->is_paused = exchange->is_too_long = false;
@@ -277,8 +301,35 @@ http_exchange_wait(struct http_exchange *exchange, struct error **err)
     return -1;
   if (exchange->head.is_complete)
     return 0;
-  return exchange->result == CURLE_OK ? broken(exchange, err, "the server closed the connection")
-                                      : fail(exchange, err);
+  return no_answer(exchange, err);
+}
+
+int
+http_exchange_offer(struct http_exchange *exchange, struct error **err)
+{
+  if (run_until(exchange, is_body_wanted, err) < 0)
+    return -1;
+  if (exchange->pushed->is_wanted || exchange->head.is_complete)
+    return 0;
+  return no_answer(exchange, err);
+}
+
+int
+http_exchange_push(struct http_exchange *exchange, const void *data, size_t len, struct error **err)
+{
+  struct http_pushed *pushed = exchange->pushed;
+  pushed->data = data;
+  pushed->data_len = len;
+  if (pushed->is_paused) {
+    pushed->is_paused = false;
+    (void)curl_easy_pause(exchange->handle->easy, CURLPAUSE_CONT);
+    collect(exchange);
+  }
+  if (run_until(exchange, is_pushed, err) < 0)
+    return -1;
+  if (pushed->data_len == 0 || exchange->head.is_complete)
+    return 0;
+  return no_answer(exchange, err);
 }
 
 int

@@ -16,6 +16,7 @@
 #include "lib/base/error.h"
 #include "lib/http/http_head.h"
 #include "lib/http/http_pool.h"
+#include "lib/http/http_pushed.h"
 #include "lib/http/http_retry.h"
 #include "lib/http/http_setup.h"
 #include "lib/http/http_stall.h"
@@ -36,6 +37,7 @@ struct http_exchange {
   bool is_paused;
   bool is_too_long; /* the body is more than was expected */
   struct http_failure failure;
+  struct http_pushed *pushed; /* what is pushed, or NULL */
 
   struct http_head head;
   uint64_t received; /* bytes of body so far */
@@ -58,6 +60,13 @@ int http_exchange_start(struct http_exchange *exchange, const struct http_hop *h
 /* Until the head is there; in case of a redirect, to the end of the answer. */
 int http_exchange_wait(struct http_exchange *exchange, struct error **err);
 bool http_exchange_is_redirect(const struct http_exchange *exchange);
+/* Until the server wants the body that is to be pushed, or has answered: in case of a redirect, to
+ * the end of the answer. */
+int http_exchange_offer(struct http_exchange *exchange, struct error **err);
+/* Until curl has taken all of it; what it took need not be sent yet. Less when an answer came
+ * before. */
+int http_exchange_push(struct http_exchange *exchange, const void *data, size_t len,
+                       struct error **err);
 /* How long the body must be, as the head tells it. DATA_LOSS when more has come already. */
 int http_exchange_expect(struct http_exchange *exchange, uint64_t bytes, struct error **err);
 /* Up to len bytes of the body; 0 when it is complete. */

@@ -9,6 +9,8 @@
 
 #include "lib/http/s3.h"
 
+struct http_pushed;
+
 struct http_request {
   const char *method; /* NULL: "GET". Redirects of GET and HEAD are followed, no others */
   const char *url;
@@ -17,7 +19,8 @@ struct http_request {
   const char *bearer;          /* in place of the client's credentials, or NULL */
   const void *body;            /* for PUT, POST and PATCH */
   size_t body_len;
-  bool has_range; /* ask for range_len bytes from range_offset on */
+  struct http_pushed *pushed; /* in place of a body: see http_put.h */
+  bool has_range;             /* ask for range_len bytes from range_offset on */
   uint64_t range_offset;
   uint64_t range_len; /* 0: to the end */
   bool or_whole;      /* the whole file (200) will do where there are no ranges, or no bytes */

@@ -7,12 +7,15 @@
 
 #include "lib/base/memory.h"
 #include "lib/http/http_header.h"
+#include "lib/http/http_pushed.h"
 #include "lib/http/s3_sign.h"
 
 #define CONNECT_TIMEOUT_MS 15000L
 #define BUFFER_BYTES (256L << 10)
-/* A part of an upload waits so long for "100 Continue" before it is sent all the same. */
+/* A part of an upload waits so long for "100 Continue" before it is sent all the same; a body that
+ * is pushed, and cannot be sent again, for longer. */
 #define EXPECT_TIMEOUT_MS 200L
+#define EXPECT_PUSHED_TIMEOUT_MS 1000L
 
 static const char *
 method_of(const struct http_request *request)
@@ -114,9 +117,11 @@ headers_of(const struct http_hop *hop)
     add_all(&headers, hop->client->options.headers);
   add_all(&headers, request->headers);
   add_conditions(&headers, request);
-  if (request->body && !names_header(headers, "Content-Type"))
+  if ((request->body || request->pushed) && !names_header(headers, "Content-Type"))
     add(&headers, "Content-Type: application/octet-stream");
-  if (!request->s3) /* curl would take the line for one to be signed */
+  if (request->pushed) /* what is sent cannot be sent again: the server may refuse before that */
+    add(&headers, "Expect: 100-continue");
+  else if (!request->s3) /* curl would take the line for one to be signed */
     add(&headers, "Expect:");
   return headers;
 }
@@ -151,7 +156,14 @@ set_method(CURL *easy, const struct http_request *request)
     (void)curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
     return;
   }
-  if (request->body || strcmp(method, "POST") == 0 || strcmp(method, "PUT") == 0) {
+  if (request->pushed) {
+    (void)curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+    (void)curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)request->pushed->len);
+    (void)curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, BUFFER_BYTES);
+    (void)curl_easy_setopt(easy, CURLOPT_EXPECT_100_TIMEOUT_MS, EXPECT_PUSHED_TIMEOUT_MS);
+    (void)curl_easy_setopt(easy, CURLOPT_READFUNCTION, http_pushed_read);
+    (void)curl_easy_setopt(easy, CURLOPT_READDATA, request->pushed);
+  } else if (request->body || strcmp(method, "POST") == 0 || strcmp(method, "PUT") == 0) {
     (void)curl_easy_setopt(easy, CURLOPT_POST, 1L);
     (void)curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request->body ? request->body : "");
     (void)curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_len);

@@ -17,7 +17,7 @@
 #define REFUSAL_MAX_BYTES 1024
 
 static int
-ask(struct http_transfer *transfer, struct error **err)
+start(struct http_transfer *transfer, struct error **err)
 {
   struct http_client *client = transfer->exchange.client;
   const struct http_hop hop = {.client = client,
@@ -29,9 +29,16 @@ ask(struct http_transfer *transfer, struct error **err)
                                .is_whole = transfer->is_whole,
                                .is_fresh = transfer->is_retry,
                                .is_trusted = transfer->is_trusted};
-  if (http_exchange_start(&transfer->exchange, &hop, err) < 0)
+  return http_exchange_start(&transfer->exchange, &hop, err);
+}
+
+static int
+ask(struct http_transfer *transfer, struct error **err)
+{
+  if (start(transfer, err) < 0)
     return -1;
-  return http_exchange_wait(&transfer->exchange, err);
+  return transfer->request->pushed ? http_exchange_offer(&transfer->exchange, err)
+                                   : http_exchange_wait(&transfer->exchange, err);
 }
 
 /* Where the redirect leads becomes the URL that is asked next. */
@@ -172,6 +179,18 @@ http_transfer_begin(struct http_transfer *transfer, struct http_client *client,
       find_answer(transfer, err) < 0)
     return -1;
   return check_answer(transfer, err);
+}
+
+int
+http_transfer_offer(struct http_transfer *transfer, struct http_client *client,
+                    const struct http_request *request, struct error **err)
+{
+  *transfer = (struct http_transfer){.request = request, .is_retry = true};
+  http_exchange_init(&transfer->exchange, client);
+  if (http_client_check(client, err) < 0 || http_setup_check(client, request, err) < 0 ||
+      set_out(transfer, err) < 0)
+    return -1;
+  return ask_around(transfer, err);
 }
 
 ssize_t

@@ -33,6 +33,11 @@ struct http_transfer {
  * returns, http_transfer_end() is due. */
 int http_transfer_begin(struct http_transfer *transfer, struct http_client *client,
                         const struct http_request *request, bool is_retry, struct error **err);
+/* The same for a request whose body is pushed: returns when the server wants it, or its answer is
+ * there, which is a refusal. Never uses a connection that is open already: curl would send the
+ * beginning again if that turned out to be closed. */
+int http_transfer_offer(struct http_transfer *transfer, struct http_client *client,
+                        const struct http_request *request, struct error **err);
 /* Up to len bytes of the body; 0 when it is complete. */
 ssize_t http_transfer_read(struct http_transfer *transfer, void *buf, size_t len,
                            struct error **err);

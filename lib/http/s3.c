@@ -3,10 +3,25 @@
 
 #include <arpa/inet.h>
 #include <string.h>
+#include <strings.h>
 
 #include "lib/base/cleanup.h"
 #include "lib/base/memory.h"
 #include "lib/http/http_url.h"
+
+#define SCHEME "s3://"
+
+int
+s3_name_parse(const char *text, char **ret_bucket, const char **ret_key, struct error **err)
+{
+  const char *bucket = strncasecmp(text, SCHEME, strlen(SCHEME)) == 0 ? text + strlen(SCHEME) : "";
+  size_t len = strcspn(bucket, "/");
+  if (len == 0 || bucket[len] != '/' || !bucket[len + 1])
+    return error_set(err, ERROR_INVALID_ARGUMENT, "'%s': an object is named s3://BUCKET/KEY", text);
+  *ret_bucket = xstrndup(bucket, len);
+  *ret_key = bucket + len + 1;
+  return 0;
+}
 
 /* One label of a host name. */
 static bool

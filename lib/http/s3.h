@@ -6,6 +6,8 @@
 
 #include <stdbool.h>
 
+#include "lib/base/error.h"
+
 /* NULL means the default; the strings outlive whoever is given them. */
 struct s3_options {
   const char *endpoint;   /* "https://s3.example.com"; NULL: AWS for the region */
@@ -17,6 +19,10 @@ struct s3_options {
 };
 
 #define S3_DEFAULT_REGION "us-east-1"
+
+/* s3://BUCKET/KEY: *ret_bucket is to be freed, *ret_key points into the text. The key is taken as
+ * it stands: stores allow any character in it, so nothing in it is an escape. */
+int s3_name_parse(const char *text, char **ret_bucket, const char **ret_key, struct error **err);
 
 /* The URL of an object, percent-encoded; of the bucket itself when key is NULL. Path style also
  * where the bucket cannot be part of a host name: the endpoint is an address, or the name has

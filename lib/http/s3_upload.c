@@ -11,6 +11,7 @@
 #include "lib/http/http_probe.h"
 #include "lib/http/http_send.h"
 #include "lib/http/http_url.h"
+#include "lib/http/s3_uploads.h"
 #include "lib/http/s3_xml.h"
 
 /* A store puts thousands of parts together before it answers. */
@@ -26,6 +27,8 @@ struct part {
 struct s3_upload {
   struct http_client *client;
   struct s3_options options;
+  char *bucket;
+  char *key;
   char *url; /* of the object */
   char *id;
   char *encoded_id;
@@ -40,6 +43,8 @@ upload_new(struct http_client *client, const struct s3_options *options, const c
   struct s3_upload *upload = xcalloc(1, sizeof(*upload));
   upload->client = client;
   upload->options = *options;
+  upload->bucket = xstrdup(bucket);
+  upload->key = xstrdup(key);
   upload->url = s3_url(options, bucket, key);
   (void)pthread_mutex_init(&upload->mutex, NULL);
   return upload;
@@ -53,6 +58,8 @@ s3_upload_free(struct s3_upload *upload)
   for (size_t i = 0; i < S3_PARTS_MAX; i++)
     free(upload->parts[i].etag);
   (void)pthread_mutex_destroy(&upload->mutex);
+  free(upload->bucket);
+  free(upload->key);
   free(upload->url);
   free(upload->id);
   free(upload->encoded_id);
@@ -251,6 +258,19 @@ write_list(struct s3_upload *upload, struct buffer *xml, struct sum *ret_sum)
   *ret_sum = sum;
 }
 
+/* Whether an ETag tells the number of parts, as that of an object made of parts does, and tells
+ * another one. */
+static bool
+is_of_other_parts(const char *etag, unsigned parts)
+{
+  const char *dash = strrchr(etag, '-');
+  if (!dash)
+    return false;
+  CLEANUP(freep) char *digits = xstrndup(dash + 1, strcspn(dash + 1, "\""));
+  uint64_t count;
+  return text_to_u64(digits, 10, &count) == 0 && count != parts;
+}
+
 /* An answer that got lost: the request is repeated, and the store knows the upload no more. Then
  * the object must be there, of so many bytes and, as its ETag says, of so many parts. */
 static bool
@@ -272,12 +292,19 @@ is_there(struct s3_upload *upload, const struct sum *sum)
 /* A store may begin to answer 200 before it knows how the matter ends. */
 static int
 check_completed(const struct s3_upload *upload, const struct http_response *response,
-                struct error **err)
+                unsigned parts, struct error **err)
 {
-  CLEANUP(freep) char *reason = response->body.len ? s3_xml_error(response->body.data) : NULL;
-  if (!reason)
+  if (response->body.len == 0)
     return 0;
-  return error_set(err, ERROR_UNAVAILABLE, "complete an upload: %s: %s", upload->url, reason);
+  CLEANUP(freep) char *reason = s3_xml_error(response->body.data);
+  if (reason)
+    return error_set(err, ERROR_UNAVAILABLE, "complete an upload: %s: %s", upload->url, reason);
+  CLEANUP(freep) char *etag = s3_xml_text(s3_xml_span(response->body.data), "ETag");
+  if (etag && is_of_other_parts(etag, parts))
+    return error_set(err, ERROR_DATA_LOSS,
+                     "complete an upload: %s: the object's ETag is %s, but it has %u parts",
+                     upload->url, etag, parts);
+  return 0;
 }
 
 int
@@ -298,7 +325,7 @@ s3_upload_complete(struct s3_upload *upload, struct error **err)
   int r = ask(upload, &request, query, 200, &response, &failure);
   buffer_clear(&xml);
   if (r == 0) {
-    r = check_completed(upload, &response, err);
+    r = check_completed(upload, &response, sum.parts, err);
     http_response_clear(&response);
     return r;
   }
@@ -310,15 +337,6 @@ s3_upload_complete(struct s3_upload *upload, struct error **err)
 int
 s3_upload_abort(struct s3_upload *upload, struct error **err)
 {
-  CLEANUP(freep) char *query = xasprintf("uploadId=%s", upload->encoded_id);
-  struct http_request request = {.method = "DELETE"};
-  CLEANUP(error_freep) struct error *failure = NULL;
-  struct http_response response = {0};
-  if (ask(upload, &request, query, 204, &response, &failure) < 0) {
-    if (failure->code == ERROR_NOT_FOUND)
-      return 0;
-    return error_set(err, failure->code, "abort an upload: %s", failure->message);
-  }
-  http_response_clear(&response);
-  return 0;
+  return s3_uploads_abort(upload->client, &upload->options, upload->bucket, upload->key, upload->id,
+                          err);
 }

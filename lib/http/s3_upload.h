@@ -41,7 +41,8 @@ uint64_t s3_upload_part_len(struct s3_upload *upload, unsigned number);
 /* Numbers begin with 1. A part that is sent again is replaced. Any thread. */
 int s3_upload_part(struct s3_upload *upload, unsigned number, const void *data, size_t len,
                    struct error **err);
-/* Makes the object of all parts, in the order of their numbers. */
+/* Makes the object of all parts, in the order of their numbers. The store compares each part with
+ * the ETag it gave for it. */
 int s3_upload_complete(struct s3_upload *upload, struct error **err);
 /* Removes all parts. Fine when the upload is gone already. */
 int s3_upload_abort(struct s3_upload *upload, struct error **err);

@@ -2,18 +2,15 @@
 """Objects in a real store, radosgw, with boto3 as the client that made or reads them."""
 
 import hashlib
-import http.client
 import json
-import os
 import random
-import urllib.parse
 
-import boto3
-import botocore.config
 import pytest
 
+import s3_store
 from fault_server import FaultServer
 from http_probe import PIECES, STREAM, probe, run
+from s3_store import client_of, through
 
 DATA = random.Random(8).randbytes(12_000_001)
 SHA256 = hashlib.sha256(DATA).hexdigest()
@@ -30,22 +27,7 @@ KEYS = [
 
 @pytest.fixture(scope="session")
 def store():
-    with open(os.path.join(os.environ["CEPH_DIR"], "s3.json"), encoding="utf-8") as file:
-        return json.load(file)
-
-
-def client_of(store, service="s3", **options):
-    return boto3.client(service,
-                        endpoint_url=store["plain"],
-                        region_name="us-east-1",
-                        use_ssl=False,
-                        config=botocore.config.Config(s3={"addressing_style": "path"},
-                                                      retries={"max_attempts": 2}),
-                        **{
-                            "aws_access_key_id": store["access_key"],
-                            "aws_secret_access_key": store["secret_key"],
-                            **options
-                        })
+    return s3_store.load()
 
 
 @pytest.fixture(scope="module")
@@ -54,10 +36,7 @@ def s3(store):
     client.create_bucket(Bucket=BUCKET)
     client.put_object(Bucket=BUCKET, Key="disk.img", Body=DATA)
     yield client
-    for upload in client.list_multipart_uploads(Bucket=BUCKET).get("Uploads", []):
-        client.abort_multipart_upload(Bucket=BUCKET, Key=upload["Key"], UploadId=upload["UploadId"])
-    for item in client.list_objects_v2(Bucket=BUCKET).get("Contents", []):
-        client.delete_object(Bucket=BUCKET, Key=item["Key"])
+    s3_store.empty(client, BUCKET)
     client.delete_bucket(Bucket=BUCKET)
 
 
@@ -200,10 +179,7 @@ def test_a_store_that_redirects_does_not_get_the_keys_sent_elsewhere(store):
 
 
 def uploads(s3, key):
-    return [
-        upload for upload in s3.list_multipart_uploads(Bucket=BUCKET).get("Uploads", [])
-        if upload["Key"] == key
-    ]
+    return s3_store.uploads(s3, BUCKET, key)
 
 
 @STYLES
@@ -268,28 +244,6 @@ def test_many_parts_are_listed_in_pages(s3, store):
     assert outcome.is_good, outcome.values
     assert outcome.sent == 1
     assert not uploads(s3, "many")
-
-
-def through(store, spoil):
-    """A server that hands everything on to the store, but for what spoil(request, body of the answer)
-    makes of it: None for nothing at all, as when the connection breaks before the answer."""
-    gateway = urllib.parse.urlsplit(store["plain"])
-
-    def handle(request, reply):
-        onward = http.client.HTTPConnection(gateway.hostname, gateway.port, timeout=30)
-        onward.request(request.method, request.target, request.body, request.headers)
-        answer = onward.getresponse()
-        body = spoil(request, answer.read())
-        onward.close()
-        if body is None:
-            reply.reset()
-            return
-        reply.answer(answer.status,
-                     [(name, value) for name, value in answer.getheaders()
-                      if name.lower() not in ("connection", "content-length", "transfer-encoding")],
-                     body)
-
-    return FaultServer(handle)
 
 
 def test_an_object_that_is_replaced_fails(s3, store):

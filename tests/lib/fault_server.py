@@ -102,9 +102,11 @@ class Reply:
 
 class FaultServer:
 
-    def __init__(self, handler, tls=None, bind=None):
-        """tls: (certificate file, key file). bind: makes the socket, in another network."""
+    def __init__(self, handler, tls=None, bind=None, on_head=None):
+        """tls: (certificate file, key file). bind: makes the socket, in another network. on_head is
+        called before the body is read; it may send 100, or answer and return True."""
         self.handler = handler
+        self.on_head = on_head
         self.context = None
         if tls:
             self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -164,10 +166,12 @@ class FaultServer:
         with self.lock:
             request = Request(head[:-4], len(self.requests))
             self.requests.append(request)
+        reply = Reply(self, connection)
+        if self.on_head and self.on_head(request, reply):
+            return not reply.is_closed
         length = int(request.headers.get("content-length", 0))
         assert length <= BODY_MAX
         request.body = stream.read(length)
-        reply = Reply(self, connection)
         self.handler(request, reply)
         return not reply.is_closed
 

@@ -8,6 +8,8 @@
 /            the folder, with ranges
 /private/    the same for user "me", password "s3cret:ü"
 /packed/     the same, packed by gzip whether or not it was asked for
+/whole/      the same, without ranges
+/put/        takes files by PUT, also from user "me" only: /put/private/
 """
 
 import os
@@ -53,6 +55,21 @@ http {{
       gzip_http_version 1.0;
       gzip_proxied any;
     }}
+    location /whole/ {{
+      alias {dir}/www/;
+      max_ranges 0;
+    }}
+    location /put/ {{
+      alias {dir}/put/;
+      dav_methods PUT DELETE;
+      create_full_put_path on;
+      client_max_body_size 0;
+      location /put/private/ {{
+        alias {dir}/put/private/;
+        auth_basic private;
+        auth_basic_user_file {dir}/htpasswd;
+      }}
+    }}
   }}
 }}
 """
@@ -72,6 +89,7 @@ class Nginx:
         self.dir = str(folder)
         self.plain, self.tls = free_ports(2)
         os.makedirs(os.path.join(self.dir, "www"))
+        os.makedirs(os.path.join(self.dir, "put"))
         with open(self._path("nginx.conf"), "w", encoding="utf-8") as config:
             config.write(
                 CONFIG.format(dir=self.dir,
@@ -116,6 +134,10 @@ class Nginx:
     def write(self, name, data):
         with open(os.path.join(self.dir, "www", name), "wb") as file:
             file.write(data)
+
+    def put_path(self, name):
+        """Where a file that was put to /put/ lies."""
+        return os.path.join(self.dir, "put", name)
 
     def stop(self):
         self.process.kill()
