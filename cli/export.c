@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* imprint export */
+#include <inttypes.h>
 #include <string.h>
 
 #include "cli/ceph_flags.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/progress_view.h"
+#include "cli/source_flags.h"
 #include "lib/base/memory.h"
-#include "populator/transfer/export.h"
-#include "populator/transfer/export_snapshot.h"
+#include "populator/transfer/export_run.h"
+
+#define JOBS_MAX 64
 
 static const char *format = "qcow2";
 static const char *compress = "zlib";
@@ -23,7 +26,7 @@ static const struct flag flags[] = {
 };
 
 static const struct flag_set export_flags = {flags, sizeof(flags) / sizeof(flags[0])};
-static const struct flag_set *const sets[] = {&export_flags, &ceph_flags, NULL};
+static const struct flag_set *const sets[] = {&export_flags, &source_flags, &ceph_flags, NULL};
 
 static int
 parse_format(enum export_format *ret_format, struct error **err)
@@ -53,45 +56,50 @@ parse_format(enum export_format *ret_format, struct error **err)
       compress);
 }
 
-static int
-export_reader(struct image_reader *reader, enum export_format how, const char *url,
-              struct error **err)
+/* What the user says of the destination is what he says of a source. */
+static void
+set_sink_options(struct sink_options *sink)
 {
-  struct progress progress = {0};
-  struct export_options options = {.reader = reader,
-                                   .format = how,
-                                   .workers = (unsigned)(jobs ? jobs : 1),
-                                   .progress = &progress,
-                                   .url = url};
-  interrupt_cancels(&progress);
-  struct progress_view *view = progress_view_start("export", &progress, is_json);
-  int r = export_image(&options, err);
-  progress_view_stop(view);
-  return r;
+  struct source_options source;
+  source_flags_options(&source);
+  *sink = (struct sink_options){.http = source.http,
+                                .s3 = source.s3,
+                                .registry_insecure = source.registry_insecure,
+                                .registry_auth_file = source.registry_auth_file,
+                                .platform = source.platform};
+  cluster_config_clear(&source.ceph);
+}
+
+static void
+print_result(const struct progress *progress)
+{
+  if (is_json)
+    (void)printf(
+        "{\"event\":\"done\",\"verb\":\"export\",\"format\":\"%s\",\"written\":%" PRIuFAST64 "}\n",
+        format, atomic_load(&progress->written));
 }
 
 static int
 export_spec(struct image_spec *spec, const char *url, struct error **err)
 {
-  enum export_format how;
   CLEANUP(location_closep) struct location *location = NULL;
-  CLEANUP(image_reader_closep) struct image_reader *reader = NULL;
-  if (parse_format(&how, err) < 0 || ceph_flags_open(spec, &location, err) < 0)
+  struct progress progress = {0};
+  struct export_options options = {.workers = (unsigned)jobs, .progress = &progress, .url = url};
+  if (jobs < 1 || jobs > JOBS_MAX)
+    return error_set(err, ERROR_INVALID_ARGUMENT, "--jobs: a number from 1 to %d is needed",
+                     JOBS_MAX);
+  if (is_json && strcmp(url, "-") == 0)
+    return error_set(err, ERROR_INVALID_ARGUMENT,
+                     "--json and the image cannot both go to standard output");
+  set_sink_options(&options.sink);
+  if (parse_format(&options.format, err) < 0 || ceph_flags_open(spec, &location, err) < 0)
     return -1;
-  if (spec->snapshot) {
-    if (image_reader_open(location, spec->image, spec->snapshot, &reader, err) < 0)
-      return -1;
-    return export_reader(reader, how, url, err);
-  }
-  struct export_snapshot *snapshot;
-  if (export_snapshot_take(location, spec->image, &snapshot, err) < 0)
-    return -1;
-  int r = image_reader_open(location, spec->image, export_snapshot_name(snapshot), &reader, err);
+  interrupt_cancels(&progress);
+  struct progress_view *view = progress_view_start("export", &progress, is_json);
+  int r = export_run(location, spec->image, spec->snapshot, &options, err);
+  progress_view_stop(view);
   if (r == 0)
-    r = export_reader(reader, how, url, err);
-  image_reader_close(TAKE(reader));
-  if (export_snapshot_remove(snapshot, r < 0 ? NULL : err) < 0)
-    return -1;
+    print_result(&progress);
   return r;
 }
 

@@ -8,7 +8,6 @@
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
 #include "lib/ceph/image.h"
-#include "lib/ceph/image_clients.h"
 #include "lib/ceph/passing_name.h"
 
 enum state {
@@ -171,60 +170,5 @@ passing_snapshot_release(struct passing_snapshot *snapshot, struct error **err)
     return 0;
   int r = image_snap_remove(snapshot->image, snapshot->snap_id, err);
   free_snapshot(snapshot);
-  return r;
-}
-
-/* Whether a live process has use for the snapshot. */
-static bool
-has_owner(const struct snap *snap, const struct image_clients *clients)
-{
-  uint64_t client_id;
-  if (!passing_name_client(snap->name, &client_id))
-    return false;
-  for (size_t i = 0; i < clients->count; i++) {
-    if (clients->items[i].id == client_id)
-      return true;
-  }
-  return false;
-}
-
-static int
-remove_orphans(struct location *location, const char *image_id, const struct snaps *snaps,
-               const struct image_clients *clients, struct orphans *orphans, struct error **err)
-{
-  CLEANUP(image_closep) struct image *image = NULL;
-  for (size_t i = 0; i < snaps->count; i++) {
-    const struct snap *snap = &snaps->items[i];
-    if (!snapshot_is_passing(snap))
-      continue;
-    if (has_owner(snap, clients)) {
-      orphans->kept++;
-      continue;
-    }
-    if (!image && image_open(location, image_id, &image, err) < 0)
-      return -1;
-    if (image_snap_remove(image, snap->id, err) < 0)
-      return -1;
-    orphans->removed++;
-  }
-  return 0;
-}
-
-int
-passing_snapshots_remove_orphans(struct location *location, const char *image_id,
-                                 const struct snaps *snaps, struct orphans *ret_orphans,
-                                 struct error **err)
-{
-  struct image_clients clients;
-  bool has_any = false;
-  *ret_orphans = (struct orphans){0};
-  for (size_t i = 0; i < snaps->count; i++)
-    has_any = has_any || snapshot_is_passing(&snaps->items[i]);
-  if (!has_any)
-    return 0;
-  if (image_clients_list(location, image_id, &clients, err) < 0)
-    return -1;
-  int r = remove_orphans(location, image_id, snaps, &clients, ret_orphans, err);
-  image_clients_clear(&clients);
   return r;
 }

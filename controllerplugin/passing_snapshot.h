@@ -9,7 +9,8 @@
  * round.
  *
  * The name tells which Ceph client took it. A passing snapshot whose client does not watch the
- * image any more belongs to nobody: its process died. The purger looks for those. */
+ * image any more belongs to nobody: its process died. The purger looks for those
+ * (lib/ceph/passing_orphans.h). */
 #ifndef CONTROLLERPLUGIN_PASSING_SNAPSHOT_H
 #define CONTROLLERPLUGIN_PASSING_SNAPSHOT_H
 
@@ -30,15 +31,5 @@ int passing_snapshot_take(struct passing_snapshots *snapshots, const struct volu
 const char *passing_snapshot_name(const struct passing_snapshot *snapshot);
 /* The clone is made, or given up. The last one removes the snapshot. */
 int passing_snapshot_release(struct passing_snapshot *snapshot, struct error **err);
-
-struct orphans {
-  unsigned removed;
-  unsigned kept; /* their client, though not us, still watches the image: look again later */
-};
-
-/* Removes the passing snapshots of an image that belong to nobody. */
-int passing_snapshots_remove_orphans(struct location *location, const char *image_id,
-                                     const struct snaps *snaps, struct orphans *ret_orphans,
-                                     struct error **err);
 
 #endif

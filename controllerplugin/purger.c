@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "controllerplugin/flattener.h"
-#include "controllerplugin/passing_snapshot.h"
 #include "controllerplugin/volume.h"
 #include "csi/rpc/server.h"
 #include "csi/volume/image_name.h"
@@ -20,6 +19,7 @@
 #include "lib/ceph/directory.h"
 #include "lib/ceph/header.h"
 #include "lib/ceph/image.h"
+#include "lib/ceph/passing_orphans.h"
 #include "lib/ceph/trash.h"
 
 /* Removals at once over all pools: enough to free an image every few milliseconds, too few to be
@@ -96,10 +96,10 @@ static bool
 remove_passing_snaps(struct location *location, const char *image_id)
 {
   struct snaps snaps;
-  struct orphans orphans;
+  struct passing_orphans orphans;
   if (snapshots_read(location, image_id, &snaps, NULL) < 0)
     return false;
-  (void)passing_snapshots_remove_orphans(location, image_id, &snaps, &orphans, NULL);
+  (void)passing_orphans_remove(location, image_id, &snaps, &orphans, NULL);
   snaps_clear(&snaps);
   return orphans.removed > 0;
 }
@@ -309,14 +309,14 @@ sweep_image(struct purger *purger, struct location *location, const char *image_
             const struct header *header)
 {
   struct snaps snaps;
-  struct orphans orphans;
+  struct passing_orphans orphans;
   if (record_is_flattening(&header->metadata, image_id))
     flattener_resume(purger->controller->flattener, location, image_id);
   if (header->snap_count == 0)
     return false;
   if (header_read_snaps(location, image_id, header->snap_ids, header->snap_count, &snaps, NULL) < 0)
     return true;
-  int r = passing_snapshots_remove_orphans(location, image_id, &snaps, &orphans, NULL);
+  int r = passing_orphans_remove(location, image_id, &snaps, &orphans, NULL);
   remove_childless_snaps(location, image_id, &snaps);
   snaps_clear(&snaps);
   return r < 0 || orphans.kept > 0;

@@ -27,7 +27,8 @@ read_file(const char *path, char *buf, size_t room)
   return len;
 }
 
-/* Field 22 of /proc/PID/stat, counted behind the name, which may hold anything. */
+/* Field 22 of /proc/PID/stat, counted behind the name, which may hold anything. A process that has
+ * ended and that nobody has waited for is as good as gone: ENOENT. */
 static int
 start_time(uint64_t pid, uint64_t *ret_ticks)
 {
@@ -37,6 +38,10 @@ start_time(uint64_t pid, uint64_t *ret_ticks)
   if (read_file(path, stat, sizeof(stat)) < 0)
     return -1;
   const char *at = strrchr(stat, ')');
+  if (at && (strncmp(at, ") Z", 3) == 0 || strncmp(at, ") X", 3) == 0)) {
+    errno = ENOENT;
+    return -1;
+  }
   for (int field = 2; at && field < 22; field++)
     at = strchr(at + 1, ' ');
   if (!at)
@@ -69,20 +74,34 @@ process_id_self(void)
   return xasprintf("%s/%" PRIu64 "/%" PRIu64, here, pid, ticks);
 }
 
-bool
-process_id_is_dead(const char *text)
+enum life { LIFE_UNKNOWN, LIFE_DEAD, LIFE_ALIVE };
+
+static enum life
+life_of(const char *text)
 {
   CLEANUP(freep) char *here = world();
   if (!here || !text_starts_with(text, here) || text[strlen(here)] != '/')
-    return false;
+    return LIFE_UNKNOWN;
   const char *at = text + strlen(here) + 1;
   size_t pid_len = strcspn(at, "/");
   uint64_t pid, ticks, now_ticks;
   CLEANUP(freep) char *digits = xstrndup(at, pid_len);
   if (at[pid_len] != '/' || text_to_u64(digits, 10, &pid) < 0 ||
       text_to_u64(at + pid_len + 1, 10, &ticks) < 0)
-    return false;
-  if (start_time(pid, &now_ticks) < 0)
-    return errno == ENOENT; /* /proc is there, the process is not */
-  return now_ticks != ticks;
+    return LIFE_UNKNOWN;
+  if (start_time(pid, &now_ticks) < 0) /* where /proc is there, the process is not */
+    return errno == ENOENT ? LIFE_DEAD : LIFE_UNKNOWN;
+  return now_ticks == ticks ? LIFE_ALIVE : LIFE_DEAD;
+}
+
+bool
+process_id_is_dead(const char *text)
+{
+  return life_of(text) == LIFE_DEAD;
+}
+
+bool
+process_id_is_alive(const char *text)
+{
+  return life_of(text) == LIFE_ALIVE;
 }

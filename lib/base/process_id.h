@@ -10,5 +10,7 @@
 char *process_id_self(void);
 /* True only if the process named by `text` has certainly ended. */
 bool process_id_is_dead(const char *text);
+/* True only if it certainly runs. */
+bool process_id_is_alive(const char *text);
 
 #endif

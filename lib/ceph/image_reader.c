@@ -7,6 +7,7 @@
 
 #include "lib/base/memory.h"
 #include "lib/ceph/ceph_call.h"
+#include "lib/ceph/header.h"
 
 struct image_reader {
   struct location *location; /* its own */
@@ -103,6 +104,29 @@ image_reader_read(struct image_reader *reader, void *buf, size_t len, uint64_t o
   if (r < 0)
     return location_error_set(reader->location, err, (int)r, "read %zu bytes of '%s' at %llu", len,
                               reader->label, (unsigned long long)offset);
+  return 0;
+}
+
+static bool
+has_snap(const struct header *header, uint64_t snap_id)
+{
+  for (size_t i = 0; i < header->snap_count; i++) {
+    if (header->snap_ids[i] == snap_id)
+      return true;
+  }
+  return false;
+}
+
+int
+image_reader_check(struct image_reader *reader, struct error **err)
+{
+  struct header header;
+  if (header_read(reader->location, reader->id, &header, err) < 0)
+    return -1;
+  bool is_there = reader->snap_id == 0 || has_snap(&header, reader->snap_id);
+  header_clear(&header);
+  if (!is_there)
+    return error_set(err, ERROR_NOT_FOUND, "'%s' was removed while it was read", reader->label);
   return 0;
 }
 

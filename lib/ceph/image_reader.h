@@ -30,6 +30,10 @@ uint64_t image_reader_snap_id(const struct image_reader *reader);
 int image_reader_read(struct image_reader *reader, void *buf, size_t len, uint64_t offset,
                       struct error **err);
 
+/* Whether what is read is still there: RBD gives zeros, or newer data, for a snapshot that was
+ * removed meanwhile, without a word. NOT_FOUND when it is not; what was read before is right. */
+int image_reader_check(struct image_reader *reader, struct error **err);
+
 struct image_extent {
   uint64_t offset;
   uint64_t len;

@@ -71,29 +71,28 @@ registry_append_zeros(struct sink *sink, uint64_t len, struct error **err)
   return 0;
 }
 
-static void
-registry_free(struct registry_sink *registry)
-{
-  free(registry->sink.label);
-  free(registry);
-}
-
 static int
 registry_commit(struct sink *sink, struct error **err)
 {
   struct registry_sink *registry = registry_of(sink);
   CLEANUP(freep) char *digest = NULL;
-  int r = container_disk_push_commit(TAKE(registry->push), &digest, err);
-  registry_free(registry);
-  return r;
+  return container_disk_push_commit(TAKE(registry->push), &digest, err);
 }
 
 static void
 registry_abort(struct sink *sink)
 {
   struct registry_sink *registry = registry_of(sink);
-  container_disk_push_abort(registry->push);
-  registry_free(registry);
+  if (registry->push)
+    container_disk_push_abort(TAKE(registry->push));
+}
+
+static void
+registry_close(struct sink *sink)
+{
+  struct registry_sink *registry = registry_of(sink);
+  free(registry->sink.label);
+  free(registry);
 }
 
 const struct sink_ops sink_registry_ops = {
@@ -104,4 +103,5 @@ const struct sink_ops sink_registry_ops = {
     .append_zeros = registry_append_zeros,
     .commit = registry_commit,
     .abort = registry_abort,
+    .close = registry_close,
 };

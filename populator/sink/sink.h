@@ -10,8 +10,20 @@
 
 #include "lib/http/http.h"
 
+/* Remembers what a sink has begun beyond the death of the process, so that the next one to the same
+ * place can take it back. */
+struct sink_ledger {
+  /* What was written and not forgotten; NULL: nothing. To be freed. */
+  char *(*read)(struct sink_ledger *ledger);
+  /* In place of what was written before. It may fail silently: an export is not worth failing for
+   * it. */
+  void (*write)(struct sink_ledger *ledger, const char *text);
+  void (*forget)(struct sink_ledger *ledger);
+};
+
 /* What the user says beside the URL. The strings outlive the sink. */
 struct sink_options {
+  struct sink_ledger *ledger; /* or NULL */
   struct http_options http;
   struct s3_options s3;
   bool registry_insecure;         /* for registries: plain http */
@@ -24,7 +36,7 @@ struct sink_options {
 struct sink;
 
 struct sink_ops {
-  const char *scheme; /* "s3:"; NULL for a path and "-" */
+  const char *scheme; /* "s3:" */
   /* At most `estimate` bytes will come, or a little more. */
   int (*open)(const char *url, const struct sink_options *options, uint64_t estimate,
               struct sink **ret_sink, struct error **err);
@@ -41,10 +53,15 @@ struct sink_ops {
   int (*append_zeros)(struct sink *sink, uint64_t len, struct error **err);
   /* The reserved bytes, in order, in pieces. */
   int (*write_start)(struct sink *sink, const void *data, size_t len, struct error **err);
-  /* Makes it appear, complete and durable, or fails. Frees the sink either way. */
+  /* Makes what is under way, and what comes later, fail with CANCELLED soon; abort() still works.
+   * Any thread. NULL where nothing takes long. */
+  void (*cancel)(struct sink *sink);
+  /* Makes it appear, complete and durable, or fails: then abort() is due. */
   int (*commit)(struct sink *sink, struct error **err);
-  /* Takes everything back. Frees the sink. */
+  /* Takes everything back. */
   void (*abort)(struct sink *sink);
+  /* Frees the sink; the last call. */
+  void (*close)(struct sink *sink);
 };
 
 /* First member of every sink. */

@@ -5,6 +5,7 @@
 
 #include "lib/base/memory.h"
 #include "populator/format/qcow2_writer.h"
+#include "populator/transfer/cancel_watch.h"
 #include "populator/transfer/export_pipeline.h"
 
 /* The allocated parts are asked for in steps, so that a cancelled export ends soon. */
@@ -51,6 +52,8 @@ send_at(struct exporting *e, uint64_t offset, const void *data, size_t len, stru
 {
   if (!e->sink)
     return 0;
+  if (offset < e->sent)
+    return error_set(err, ERROR_DATA_LOSS, "the disk changed while it was read");
   if (offset > e->sent && e->sink->ops->append_zeros(e->sink, offset - e->sent, err) < 0)
     return -1;
   if (e->sink->ops->append(e->sink, data, len, err) < 0)
@@ -223,6 +226,14 @@ make_file(struct exporting *e, struct error **err)
   return export_tables_first(e, err);
 }
 
+static void
+cancel(void *context)
+{
+  struct sink *sink = context;
+  if (sink->ops->cancel)
+    sink->ops->cancel(sink);
+}
+
 int
 export_image(const struct export_options *options, struct error **err)
 {
@@ -237,9 +248,16 @@ export_image(const struct export_options *options, struct error **err)
                qcow2_writer_cluster_count(writer) * QCOW2_WRITER_CLUSTER);
   if (sink_open(options->url, &options->sink, estimate(&e), &e.sink, err) < 0)
     return -1;
-  if (make_file(&e, err) < 0) {
+  /* From here on a signal reaches the sink too. */
+  struct cancel_watch *watch = cancel_watch_start(options->progress, cancel, e.sink);
+  int r = make_file(&e, err);
+  if (r == 0)
+    r = image_reader_check(options->reader, err);
+  if (r == 0)
+    r = e.sink->ops->commit(e.sink, err);
+  cancel_watch_stop(watch);
+  if (r < 0)
     e.sink->ops->abort(e.sink);
-    return -1;
-  }
-  return e.sink->ops->commit(e.sink, err);
+  e.sink->ops->close(e.sink);
+  return r;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The snapshot that an export reads from, so that the image may be in use meanwhile. It passes: the
- * export removes it, and one whose process died is removed by whoever looks after the pool (its
- * name tells the Ceph client, see lib/ceph/passing_name.h). */
+ * export removes it, and one whose process died is removed by the next export of the image, or by
+ * whoever looks after the pool (its name tells the Ceph client, see lib/ceph/passing_name.h). */
 #ifndef POPULATOR_TRANSFER_EXPORT_SNAPSHOT_H
 #define POPULATOR_TRANSFER_EXPORT_SNAPSHOT_H
 

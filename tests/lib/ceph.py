@@ -70,6 +70,35 @@ class Cluster:
         with self.ioctx(pool, namespace) as ioctx:
             return rbd.RBD().list(ioctx)
 
+    def remove_image(self, pool, name, namespace=""):
+        """With its snapshots; fine when there is none."""
+        with self.ioctx(pool, namespace) as ioctx, contextlib.suppress(rbd.ImageNotFound):
+            with rbd.Image(ioctx, name) as image:
+                for snap in list(image.list_snaps()):
+                    if image.is_protected_snap(snap["name"]):
+                        image.unprotect_snap(snap["name"])
+                    image.remove_snap(snap["name"])
+            rbd.RBD().remove(ioctx, name)
+
+    def put_image(self, pool, name, path):
+        """What `rbd import` makes of a raw file."""
+        self.rbd("import", "--no-progress", path, f"{pool}/{name}")
+
+    def get_image(self, pool, name, path):
+        """The image, or image@snapshot, as a raw file by `rbd export`."""
+        self.rbd("export", "--no-progress", f"{pool}/{name}", path)
+        return path
+
+    def add_user(self, name, **rights):
+        """client.NAME, with a keyring NAME.keyring in the cluster's folder."""
+        words = [word for pair in rights.items() for word in pair]
+        subprocess.run(["ceph", "-c", self.conf, "auth", "get-or-create", f"client.{name}", *words, "-o",
+                        os.path.join(self.dir, f"{name}.keyring")], check=True, capture_output=True)
+
+    def rbd(self, *arguments):
+        return subprocess.run(["rbd", "-c", self.conf, *map(str, arguments)], check=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE).stdout
+
     def trash(self, pool, namespace=""):
         with self.ioctx(pool, namespace) as ioctx:
             return list(rbd.RBD().trash_list(ioctx))

@@ -51,9 +51,15 @@ test_death_is_told_when_it_has_come(void)
   CU_ASSERT_STRING_NOT_EQUAL(id, own);
   CU_ASSERT_FALSE(process_id_is_dead(own));
   CU_ASSERT_FALSE(process_id_is_dead(id));
+  CU_ASSERT(process_id_is_alive(own));
+  CU_ASSERT(process_id_is_alive(id));
   (void)kill(pid, SIGKILL);
+  siginfo_t info;
+  REQUIRE(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) == 0);
+  CU_ASSERT(process_id_is_dead(id)); /* though there is something left to wait for */
   REQUIRE(waitpid(pid, NULL, 0) == pid);
   CU_ASSERT(process_id_is_dead(id));
+  CU_ASSERT_FALSE(process_id_is_alive(id));
 }
 
 /* The pid was given out again: whoever had it is dead, though somebody has it. */

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "populator/transfer/export_run.h"
+
+#include "lib/base/memory.h"
+#include "lib/base/text.h"
+#include "populator/transfer/export_ledger.h"
+#include "populator/transfer/export_snapshot.h"
+
+/* All that tells the destination from others. */
+static char *
+destination_of(const struct export_options *options)
+{
+  const char *endpoint = options->sink.s3.endpoint;
+  if (!text_starts_with(options->url, "s3:") || !endpoint)
+    return xstrdup(options->url);
+  return xasprintf("%s %s", options->url, endpoint);
+}
+
+static int
+export_snapshot(struct location *location, const char *image, const char *snapshot,
+                struct export_options *options, struct error **err)
+{
+  if (image_reader_open(location, image, snapshot, &options->reader, err) < 0)
+    return -1;
+  int r = export_image(options, err);
+  image_reader_close(TAKE(options->reader));
+  return r;
+}
+
+static int
+export_live_image(struct location *location, const char *image, struct export_options *options,
+                  struct error **err)
+{
+  struct export_snapshot *snapshot;
+  if (export_snapshot_take(location, image, &snapshot, err) < 0)
+    return -1;
+  int r = export_snapshot(location, image, export_snapshot_name(snapshot), options, err);
+  if (export_snapshot_remove(snapshot, r < 0 ? NULL : err) < 0)
+    return -1;
+  return r;
+}
+
+int
+export_run(struct location *location, const char *image, const char *snapshot,
+           const struct export_options *options, struct error **err)
+{
+  struct export_options own = *options;
+  CLEANUP(freep) char *destination = destination_of(options);
+  CLEANUP(export_ledger_closep) struct export_ledger *ledger = NULL;
+  if (export_ledger_open(location, destination, &ledger, err) < 0)
+    return -1;
+  own.sink.ledger = export_ledger_of_sink(ledger);
+  if (snapshot)
+    return export_snapshot(location, image, snapshot, &own, err);
+  export_ledger_sign(ledger);
+  return export_live_image(location, image, &own, err);
+}
