@@ -48,7 +48,7 @@ roll(struct image *image, const struct rollback *rollback, const char *snap_name
      struct error **err)
 {
   uint64_t size_bytes = rollback->size_bytes;
-  int r = size_bytes ? 0 : rbd_get_size(image_rbd(image), &size_bytes);
+  int r = size_bytes ? 0 : CEPH_CALL(rbd_get_size(image_rbd(image), &size_bytes));
   if (r == 0)
     r = CEPH_CALL(rbd_snap_rollback_with_progress(image_rbd(image), snap_name, on_progress,
                                                   (void *)rollback));
