@@ -32,6 +32,7 @@ struct launch {
 struct subprocess {
   pid_t pid;
   int pidfd;
+  bool is_detached;
   bool has_ended;
   int status;
 };
@@ -123,9 +124,10 @@ static int
 run_program(struct launch *launch)
 {
   const struct subprocess_options *options = launch->options;
-  if (setpgid(0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+  if (options->is_detached ? setsid() < 0
+                           : setpgid(0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
     return errno;
-  if (getppid() != launch->parent) /* it died before the line above */
+  if (!options->is_detached && getppid() != launch->parent) /* it died before the line above */
     return ESRCH;
   int r = arrange_fds(launch);
   if (r != 0)
@@ -218,6 +220,39 @@ fork_on_starter(struct launch *launch)
   return starter.pid;
 }
 
+/* ---- detached ones that nobody holds any more --------------------------------------------------
+ */
+
+static struct {
+  pthread_mutex_t mutex; /* guards all below */
+  pid_t *pids;
+  size_t count;
+} let_go = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static void
+let_go_of(pid_t pid)
+{
+  MUTEX_GUARD(&let_go.mutex);
+  let_go.pids = xrealloc(let_go.pids, let_go.count + 1, sizeof(let_go.pids[0]));
+  let_go.pids[let_go.count++] = pid;
+}
+
+void
+subprocess_reap(void)
+{
+  MUTEX_GUARD(&let_go.mutex);
+  size_t left = 0;
+  for (size_t i = 0; i < let_go.count; i++) {
+    if (waitpid(let_go.pids[i], NULL, WNOHANG) == 0) /* it still runs */
+      let_go.pids[left++] = let_go.pids[i];
+  }
+  let_go.count = left;
+  if (left == 0) {
+    free(let_go.pids);
+    let_go.pids = NULL;
+  }
+}
+
 /* ---- what callers see --------------------------------------------------------------------------
  */
 
@@ -259,6 +294,7 @@ subprocess_start(const struct subprocess_options *options, struct subprocess **r
                  struct error **err)
 {
   assert(options->program[0] == '/' && options->fd_count <= SUBPROCESS_FDS_MAX);
+  subprocess_reap();
   int report[2];
   if (pipe2(report, O_CLOEXEC) < 0)
     return error_set_errno(err, errno, "run '%s'", options->program);
@@ -272,10 +308,13 @@ subprocess_start(const struct subprocess_options *options, struct subprocess **r
     return error_set_errno(err, -pid, "run '%s'", options->program);
   CLEANUP(subprocess_freep) struct subprocess *subprocess = xcalloc(1, sizeof(*subprocess));
   subprocess->pid = pid;
+  subprocess->is_detached = options->is_detached;
   subprocess->pidfd = pidfd_open(pid, 0);
   int failure = subprocess->pidfd < 0 ? errno : wait_for_report(report_in);
-  if (failure != 0)
+  if (failure != 0) {
+    subprocess->is_detached = false; /* it never became one */
     return error_set_errno(err, failure, "run '%s'", options->program);
+  }
   *ret_subprocess = TAKE(subprocess);
   return 0;
 }
@@ -334,9 +373,12 @@ subprocess_free(struct subprocess *subprocess)
 {
   if (!subprocess)
     return;
-  subprocess_kill(subprocess);
-  if (!subprocess->has_ended)
+  if (subprocess->is_detached && !subprocess->has_ended) {
+    let_go_of(subprocess->pid);
+  } else if (!subprocess->has_ended) {
+    subprocess_kill(subprocess);
     reap(subprocess);
+  }
   if (subprocess->pidfd >= 0)
     (void)close(subprocess->pidfd);
   free(subprocess);

@@ -362,6 +362,54 @@ test_it_outlives_the_thread_that_started_it(void)
   subprocess_free(sleeper);
 }
 
+static struct subprocess *
+start_detached(void)
+{
+  const char *const argv[] = {"sleep", "1000", NULL};
+  struct subprocess_options options = {.program = "/bin/sleep", .argv = argv, .is_detached = true};
+  struct subprocess *subprocess = NULL;
+  REQUIRE(subprocess_start(&options, &subprocess, NULL) == 0);
+  return subprocess;
+}
+
+/* A process in between starts the sleeper and is killed. */
+static void
+test_a_detached_one_outlives_us(void)
+{
+  int pipe_fds[2];
+  REQUIRE(pipe2(pipe_fds, O_CLOEXEC) == 0);
+  pid_t between = fork();
+  if (between == 0) {
+    pid_t pid = subprocess_pid(start_detached());
+    (void)!write(pipe_fds[1], &pid, sizeof(pid));
+    (void)pause();
+    _exit(0);
+  }
+  (void)close(pipe_fds[1]);
+  pid_t sleeper = 0;
+  REQUIRE(read(pipe_fds[0], &sleeper, sizeof(sleeper)) == sizeof(sleeper));
+  (void)kill(between, SIGKILL);
+  (void)waitpid(between, NULL, 0);
+  CHECK_NUMBER(kill(sleeper, 0), 0);
+  CHECK_NUMBER(getsid(sleeper), sleeper);
+  (void)kill(sleeper, SIGKILL);
+  (void)close(pipe_fds[0]);
+}
+
+static void
+test_a_detached_one_outlives_its_handle(void)
+{
+  struct subprocess *subprocess = start_detached();
+  pid_t pid = subprocess_pid(subprocess);
+  subprocess_free(subprocess);
+  CHECK_NUMBER(kill(pid, 0), 0);
+  (void)kill(pid, SIGKILL);
+  int64_t deadline_ms = clock_now_ms() + LONG_MS;
+  while (kill(pid, 0) == 0 && clock_now_ms() < deadline_ms)
+    subprocess_reap(); /* it is no zombie for ever */
+  CHECK_NUMBER(kill(pid, 0), -1);
+}
+
 UNIT_MAIN("lib/base/subprocess", UNIT_TEST(test_arguments_are_passed_as_they_are),
           UNIT_TEST(test_environment_is_only_what_is_given),
           UNIT_TEST(test_descriptors_are_only_those_named),
@@ -373,4 +421,6 @@ UNIT_MAIN("lib/base/subprocess", UNIT_TEST(test_arguments_are_passed_as_they_are
           UNIT_TEST(test_preparation_runs_over_there), UNIT_TEST(test_status_is_told_and_kept),
           UNIT_TEST(test_waiting_has_a_limit), UNIT_TEST(test_the_whole_group_is_killed),
           UNIT_TEST(test_what_outlives_the_leader_is_killed), UNIT_TEST(test_it_dies_with_us),
-          UNIT_TEST(test_it_outlives_the_thread_that_started_it))
+          UNIT_TEST(test_it_outlives_the_thread_that_started_it),
+          UNIT_TEST(test_a_detached_one_outlives_us),
+          UNIT_TEST(test_a_detached_one_outlives_its_handle))
