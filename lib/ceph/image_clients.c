@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <rbd/librbd.h>
+#include <string.h>
 
 #include "lib/base/memory.h"
+#include "lib/base/text.h"
 #include "lib/ceph/ceph_call.h"
 #include "lib/ceph/wire.h"
 
@@ -71,6 +73,57 @@ image_clients_list(struct location *location, const char *image_id,
   if (clients.count > 0)
     leave_out_blocklisted(location, &clients);
   *ret_clients = clients;
+  return 0;
+}
+
+/* The lock that librbd and the kernel take on the header while they write. */
+#define LOCK_NAME "rbd_lock"
+/* Room for what is said of one owner. */
+#define LOCKER_MAX 256
+
+/* The lock's owner as the cluster knows it; 0 when it has none. */
+static int
+read_lock_owner(struct location *location, const char *image_id, uint64_t *ret_owner)
+{
+  CLEANUP(freep) char *header = xasprintf("rbd_header.%s", image_id);
+  char tag[LOCKER_MAX], clients[LOCKER_MAX], cookies[LOCKER_MAX], addresses[LOCKER_MAX];
+  size_t tag_len = sizeof(tag), clients_len = sizeof(clients), cookies_len = sizeof(cookies),
+         addresses_len = sizeof(addresses);
+  int is_exclusive;
+  *ret_owner = 0;
+  ssize_t r = CEPH_CALL(rados_list_lockers(location->ioctx, header, LOCK_NAME, &is_exclusive, tag,
+                                           &tag_len, clients, &clients_len, cookies, &cookies_len,
+                                           addresses, &addresses_len));
+  if (r == -ENOENT) /* nobody ever had it */
+    return 0;
+  static const char prefix[] = "client.";
+  if (r > 0 && strnlen(clients, clients_len) < clients_len &&
+      strncmp(clients, prefix, strlen(prefix)) == 0)
+    (void)text_to_u64(clients + strlen(prefix), 10, ret_owner);
+  return r < 0 ? (int)r : 0;
+}
+
+int
+image_clients_writer(struct location *location, const char *image_id, char **ret_address,
+                     struct error **err)
+{
+  uint64_t owner;
+  int r = read_lock_owner(location, image_id, &owner);
+  if (r < 0)
+    return location_error_set(location, err, r, "see who writes to image id '%s' in '%s'", image_id,
+                              location->label);
+  *ret_address = NULL;
+  if (!owner)
+    return 0;
+  /* One that died leaves its lock; its watch goes after a while. */
+  struct image_clients clients;
+  if (image_clients_list(location, image_id, &clients, err) < 0)
+    return -1;
+  for (size_t i = 0; i < clients.count && !*ret_address; i++) {
+    if (clients.items[i].id == owner)
+      *ret_address = xstrdup(clients.items[i].address);
+  }
+  image_clients_clear(&clients);
   return 0;
 }
 

@@ -24,6 +24,11 @@ int image_clients_list(struct location *location, const char *image_id,
                        struct image_clients *ret_clients, struct error **err);
 void image_clients_clear(struct image_clients *clients);
 
+/* The client that holds the image's exclusive lock, which who writes to it has: its address, to be
+ * freed, or NULL when nobody does, or only one that the cluster has let go of. */
+int image_clients_writer(struct location *location, const char *image_id, char **ret_address,
+                         struct error **err);
+
 /* Whether there is any client, or any but this one. Costs one operation where there is none, while
  * the list takes a dozen: the header is knocked at, with the message "the header may have changed",
  * and who watches answers. One who does not answer is one too. NOT_FOUND when there is no header.
