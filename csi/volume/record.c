@@ -9,6 +9,7 @@
 #define KEY_READY "imprint.ready"
 #define KEY_COPYING "imprint.copying"
 #define KEY_FLATTENING "imprint.flattening"
+#define KEY_FORMATTING "imprint.formatting"
 #define KEY_NAME "imprint.name"
 #define KEY_SOURCE "imprint.source"
 #define SET_PREFIX "imprint.set."
@@ -57,6 +58,12 @@ record_write_flattening(const char *image_id, struct string_map *metadata)
   string_map_set(metadata, KEY_FLATTENING, image_id);
 }
 
+void
+record_write_formatting(const char *image_id, struct string_map *metadata)
+{
+  string_map_set(metadata, KEY_FORMATTING, image_id);
+}
+
 static bool
 is_marked(const struct string_map *metadata, const char *key, const char *image_id)
 {
@@ -80,6 +87,12 @@ bool
 record_is_flattening(const struct string_map *metadata, const char *image_id)
 {
   return is_marked(metadata, KEY_FLATTENING, image_id);
+}
+
+bool
+record_is_formatting(const struct string_map *metadata, const char *image_id)
+{
+  return is_marked(metadata, KEY_FORMATTING, image_id);
 }
 
 const char *

@@ -9,29 +9,21 @@ usage: sanity.py CSI_SANITY
 """
 
 import os
-import re
 import subprocess
 import sys
-import xml.etree.ElementTree as ElementTree
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 
 import process  # noqa: E402
 import results  # noqa: E402
+import sanity_report  # noqa: E402
 import volumes  # noqa: E402
 from ceph import Cluster  # noqa: E402
 from controller import Controller  # noqa: E402
 
 # Specs that would test the stand-in and not the driver.
 NEEDS_NODE = "Node Service|volume lifecycle"
-
-
-def read_skips():
-    """(regular expression, reason) a line, " | " between them."""
-    with open(os.path.join(HERE, "sanity_skips.txt"), encoding="utf-8") as file:
-        lines = [line.strip() for line in file if line.strip() and not line.startswith("#")]
-    return [tuple(part.strip() for part in line.split(" | ", 1)) for line in lines]
 
 
 def run(program, folder, controller):
@@ -87,44 +79,13 @@ def run(program, folder, controller):
     return os.path.join(folder, "sanity.xml")
 
 
-def report_case(case, skips, used):
-    name = case.get("name").removeprefix("[It] ")
-    seconds = float(case.get("time") or 0)
-    problem = next(
-        (case.find(tag) for tag in ("failure", "error") if case.find(tag) is not None), None
-    )
-    if problem is not None:
-        results.report("fail", name, seconds, problem.get("message") or "", problem.text or "")
-        return
-    if case.get("status") == "passed":
-        results.report("pass", name, seconds)
-        return
-    skipped = case.find("skipped")
-    said = skipped.get("message") if skipped is not None else case.get("status")
-    for pattern, reason in skips:
-        if re.search(pattern, name):
-            used.add(pattern)
-            results.report("skip", name, None, reason)
-            return
-    results.report(
-        "fail", name, seconds, f"not run ({said}), and sanity_skips.txt has no reason for it"
-    )
-
-
 def main(program):
     folder = os.path.join(os.environ["SCRATCH"], "sanity")
     os.makedirs(folder)
     with Cluster(os.environ["CEPH_DIR"]) as cluster:
         with Controller(cluster.dir, workdir=os.path.join(folder, "controller")) as controller:
             junit = run(program, folder, controller)
-        skips, used = read_skips(), set()
-        for case in ElementTree.parse(junit).iter("testcase"):
-            report_case(case, skips, used)
-        for pattern, _ in skips:
-            if pattern not in used:
-                results.report(
-                    "fail", "sanity_skips.txt", None, f"no spec needs '{pattern}' any more"
-                )
+        sanity_report.report(junit, os.path.join(HERE, "sanity_skips.txt"))
         left = [line for pool in volumes.POOLS for line in cluster.wait_empty(pool)]
         results.report(
             "fail" if left else "pass",

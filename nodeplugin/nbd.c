@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The mapper of rbd-nbd: a process a device that serves the kernel's nbd through librbd, with all
+ * that librbd can do (every feature, limits).
+ *
+ * The process is in a session of its own and outlives this program. The kernel keeps, with the
+ * device, a cookie that we give it: the volume's id. When the process dies the kernel holds back
+ * the I/O for a while, and nbd_reattach() starts another one for the same device; neither a pod nor
+ * a filesystem notices more than a pause. */
+#include "nodeplugin/nbd.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/memory.h"
+#include "lib/base/subprocess.h"
+#include "lib/base/text.h"
+#include "nodeplugin/block_device.h"
+#include "nodeplugin/ceph_conf.h"
+#include "nodeplugin/sys_call.h"
+#include "nodeplugin/sysfs.h"
+#include "nodeplugin/tool.h"
+
+#define PROGRAM "rbd-nbd"
+#define COOKIE_PREFIX "imprint:"
+#define START_WAIT_MS 30000
+#define UNMAP_WAIT_MS 30000
+#define PAUSE_MS 20
+/* I/O waits so long for a new process; the restart of a pod takes some seconds. */
+#define REATTACH_SECONDS "120"
+
+static const struct option_rule map_rules[] = {
+    {"exclusive", OPTION_FLAG, NULL},   {"notrim", OPTION_FLAG, NULL},
+    {"io-timeout", OPTION_VALUE, NULL}, {"reattach-timeout", OPTION_VALUE, NULL},
+    {NULL, OPTION_FLAG, NULL},
+};
+
+static const struct option_rule unmap_rules[] = {
+    {"force", OPTION_FLAG, NULL},
+    {NULL, OPTION_FLAG, NULL},
+};
+
+static void
+pause_a_moment(void)
+{
+  (void)nanosleep(&(struct timespec){.tv_nsec = PAUSE_MS * 1000000L}, NULL);
+}
+
+static bool
+nbd_probe(const struct mapper_env *env, char *reason, size_t room)
+{
+  (void)env;
+  CLEANUP(freep) char *program = tool_find(PROGRAM);
+  const char *missing = access("/sys/module/nbd", F_OK) < 0 && access("/sys/block/nbd0", F_OK) < 0
+                            ? "the kernel module nbd is not loaded"
+                        : !program ? PROGRAM " is not installed"
+                                   : NULL;
+  if (missing)
+    (void)snprintf(reason, room, "%s", missing);
+  return !missing;
+}
+
+static uint64_t
+all_features(void)
+{
+  return UINT64_MAX; /* librbd's own */
+}
+
+/* The cookie of /sys/block/nbdN, to be freed; NULL when it has none of ours. Kernels before 5.14
+ * keep none: there the command line of the process tells it. */
+static char *
+read_cookie(const char *folder)
+{
+  CLEANUP(freep) char *cookie = sysfs_read(folder, "backend");
+  if (cookie)
+    return text_starts_with(cookie, COOKIE_PREFIX) ? TAKE(cookie) : NULL;
+  CLEANUP(freep) char *pid = sysfs_read(folder, "pid");
+  CLEANUP(freep) char *process = xasprintf("/proc/%s", pid ? pid : "none");
+  CLEANUP(closep) int folder_fd = open(process, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  CLEANUP(closep)
+  int fd = folder_fd < 0 ? -1 : openat(folder_fd, "cmdline", O_RDONLY | O_CLOEXEC);
+  char words[4096];
+  ssize_t len = fd < 0 ? 0 : read(fd, words, sizeof(words) - 1);
+  words[len > 0 ? len : 0] = '\0';
+  for (const char *word = words; len > 0 && word < words + len; word += strlen(word) + 1) {
+    if (text_starts_with(word, COOKIE_PREFIX))
+      return xstrdup(word);
+  }
+  return NULL;
+}
+
+/* "nbd3" of the volume, to be freed; NULL when it has none. */
+static char *
+find_name(const struct volume_id *id)
+{
+  CLEANUP(freep) char *text = volume_id_encode(id);
+  CLEANUP(freep) char *wanted = xasprintf(COOKIE_PREFIX "%s", text);
+  struct sysfs_names names;
+  char *name = NULL;
+  sysfs_list("/sys/block", "nbd", &names);
+  for (size_t i = 0; i < names.count && !name; i++) {
+    CLEANUP(freep) char *folder = xasprintf("/sys/block/%s", names.items[i]);
+    CLEANUP(freep) char *cookie = read_cookie(folder);
+    if (cookie && strcmp(cookie, wanted) == 0)
+      name = xstrdup(names.items[i]);
+  }
+  sysfs_names_clear(&names);
+  return name;
+}
+
+/* Whether a process serves the device. The kernel tells which one until the device is given up,
+ * also when it is dead. */
+static bool
+is_served(const char *name)
+{
+  CLEANUP(freep) char *folder = xasprintf("/sys/block/%s", name);
+  CLEANUP(freep) char *pid = sysfs_read(folder, "pid");
+  uint64_t number;
+  if (!pid || text_to_u64(pid, 10, &number) < 0)
+    return false;
+  CLEANUP(freep) char *process = xasprintf("/proc/%s", pid);
+  CLEANUP(freep) char *command = sysfs_read(process, "comm");
+  return command && text_starts_with(command, PROGRAM);
+}
+
+static bool
+nbd_find(const struct mapper_env *env, const struct volume_id *id, struct mapping *ret_mapping)
+{
+  (void)env;
+  CLEANUP(freep) char *name = find_name(id);
+  if (!name)
+    return false;
+  CLEANUP(freep) char *device = xasprintf("/dev/%s", name);
+  CLEANUP(freep) char *folder = xasprintf("/sys/block/%s", name);
+  dev_t number;
+  if (block_device_number(device, &number, NULL) < 0)
+    return false;
+  *ret_mapping = (struct mapping){.mapper = &nbd_mapper,
+                                  .number = number,
+                                  .is_read_only = sysfs_is(folder, "ro", "1"),
+                                  .is_alive = is_served(name),
+                                  .device = TAKE(device)};
+  return true;
+}
+
+/* Room for all of its arguments. */
+#define WORDS_MAX 32
+
+/* device: one to take over, or NULL for a new one. */
+static int
+start(const struct mapper_env *env, const struct map_request *request, const char *device, int log,
+      struct subprocess **ret_server, struct error **err)
+{
+  const struct location *location = request->location;
+  CLEANUP(freep) char *program = tool_find(PROGRAM);
+  CLEANUP(freep) char *conf = NULL;
+  if (!program)
+    return error_set(err, ERROR_FAILED_PRECONDITION, PROGRAM " is not installed on this node");
+  if (ceph_conf_write(env->run_dir, &location->cluster->config, &conf, err) < 0)
+    return -1;
+  CLEANUP(freep) char *text = volume_id_encode(request->id);
+  CLEANUP(freep) char *cookie = xasprintf(COOKIE_PREFIX "%s", text);
+  CLEANUP(freep)
+  char *spec = xasprintf("%s/%s%s%s", location->pool, location->name_space,
+                         *location->name_space ? "/" : "", request->image_name);
+  const char *argv[WORDS_MAX] = {
+      PROGRAM,         "-f",       "-c",  conf, "--id", location->cluster->config.user,
+      "--try-netlink", "--cookie", cookie};
+  char *made[WORDS_MAX] = {NULL};
+  size_t count = 9, made_count = 0;
+  if (request->is_read_only)
+    argv[count++] = "--read-only";
+  if (device) {
+    argv[count++] = "--device";
+    argv[count++] = device;
+  }
+  if (!option_list_find(request->options, "reattach-timeout")) {
+    argv[count++] = "--reattach-timeout";
+    argv[count++] = REATTACH_SECONDS;
+  }
+  for (size_t i = 0; i < request->options->count; i++) {
+    const struct option_item *item = &request->options->items[i];
+    argv[count++] = made[made_count++] = xasprintf("--%s", item->name);
+    if (item->value)
+      argv[count++] = item->value;
+  }
+  argv[count++] = device ? "attach" : "map";
+  argv[count++] = spec;
+  argv[count] = NULL;
+  const char *const environment[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
+  const struct subprocess_fd fds[] = {{.from = log, .to = 1}, {.from = log, .to = 2}};
+  struct subprocess_options options = {.program = program,
+                                       .argv = argv,
+                                       .env = environment,
+                                       .fds = fds,
+                                       .fd_count = 2,
+                                       .is_detached = true};
+  int r = SYS_CALL(subprocess_start(&options, ret_server, err));
+  for (size_t i = 0; i < made_count; i++)
+    free(made[i]);
+  return r;
+}
+
+/* Until the device is there, served, and has its size. */
+static int
+wait_until_served(const struct mapper_env *env, const struct map_request *request,
+                  struct subprocess *server, int log, struct error **err)
+{
+  int64_t deadline_ms = clock_now_ms() + START_WAIT_MS;
+  for (;;) {
+    struct mapping mapping = {0};
+    uint64_t size = 0;
+    bool is_there = nbd_find(env, request->id, &mapping) && mapping.is_alive &&
+                    block_device_size(mapping.device, &size, NULL) == 0 && size > 0;
+    mapping_clear(&mapping);
+    if (is_there)
+      return 0;
+    int status;
+    bool has_ended = subprocess_wait(server, 0, &status, NULL) == 0;
+    if (has_ended || clock_now_ms() > deadline_ms) {
+      CLEANUP(freep) char *said = tool_say(log);
+      return error_set(err, ERROR_UNAVAILABLE, PROGRAM " %s: %s",
+                       has_ended ? "ended" : "does not serve the device", said);
+    }
+    pause_a_moment();
+  }
+}
+
+static int
+serve(const struct mapper_env *env, const struct map_request *request, const char *device,
+      struct error **err)
+{
+  CLEANUP(closep) int log = memfd_create("rbd-nbd", MFD_CLOEXEC);
+  CLEANUP(subprocess_freep) struct subprocess *server = NULL;
+  if (log < 0)
+    return error_set_errno(err, errno, "run " PROGRAM);
+  if (start(env, request, device, log, &server, err) < 0)
+    return -1;
+  return wait_until_served(env, request, server, log, err);
+}
+
+static int
+nbd_map(const struct mapper_env *env, const struct map_request *request,
+        struct mapping *ret_mapping, struct error **err)
+{
+  struct mapping mapping = {0};
+  bool found = nbd_find(env, request->id, &mapping);
+  int r = found && mapping.is_alive ? 0 : serve(env, request, found ? mapping.device : NULL, err);
+  mapping_clear(&mapping);
+  if (r < 0)
+    return -1;
+  if (!nbd_find(env, request->id, ret_mapping))
+    return error_set(err, ERROR_UNAVAILABLE, "the nbd device of the volume vanished: call again");
+  return 0;
+}
+
+static int
+nbd_unmap(const struct mapper_env *env, const struct volume_id *id, bool is_forced,
+          struct error **err)
+{
+  (void)env;
+  int64_t deadline_ms = clock_now_ms() + UNMAP_WAIT_MS;
+  for (;;) {
+    CLEANUP(freep) char *name = find_name(id);
+    if (!name)
+      return 0;
+    CLEANUP(freep) char *device = xasprintf("/dev/%s", name);
+    const char *const argv[] = {PROGRAM, "-c", "/dev/null", "unmap", device, NULL};
+    int status;
+    CLEANUP(freep) char *output = NULL;
+    if (tool_run(argv, is_forced ? UNMAP_WAIT_MS / 2 : UNMAP_WAIT_MS, &status, &output, err) < 0)
+      return -1;
+    CLEANUP(freep) char *left = find_name(id);
+    if (!left)
+      return 0;
+    if (clock_now_ms() > deadline_ms)
+      return error_set(err, ERROR_FAILED_PRECONDITION, "unmap '%s': %s", device, output);
+    pause_a_moment();
+  }
+}
+
+/* rbd-nbd hears of a new size by itself and tells the kernel. */
+static int
+nbd_resize(const struct mapper_env *env, const struct volume_id *id, const struct mapping *mapping,
+           uint64_t size_bytes, struct error **err)
+{
+  (void)env, (void)id, (void)mapping, (void)size_bytes, (void)err;
+  return 0;
+}
+
+void
+nbd_list_orphans(struct volume_id **ret_ids, size_t *ret_count)
+{
+  struct sysfs_names names;
+  *ret_ids = NULL;
+  *ret_count = 0;
+  sysfs_list("/sys/block", "nbd", &names);
+  for (size_t i = 0; i < names.count; i++) {
+    CLEANUP(freep) char *folder = xasprintf("/sys/block/%s", names.items[i]);
+    CLEANUP(freep) char *cookie = read_cookie(folder);
+    struct volume_id id;
+    if (!cookie || is_served(names.items[i]) ||
+        volume_id_decode(cookie + strlen(COOKIE_PREFIX), &id, NULL) < 0)
+      continue;
+    *ret_ids = xrealloc(*ret_ids, *ret_count + 1, sizeof(**ret_ids));
+    (*ret_ids)[(*ret_count)++] = id;
+  }
+  sysfs_names_clear(&names);
+}
+
+const struct mapper nbd_mapper = {
+    .name = "nbd",
+    .map_rules = map_rules,
+    .unmap_rules = unmap_rules,
+    .probe = nbd_probe,
+    .features = all_features,
+    .map = nbd_map,
+    .find = nbd_find,
+    .unmap = nbd_unmap,
+    .resize = nbd_resize,
+};

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* NodePublishVolume and NodeUnpublishVolume: what is staged appears at a pod's path. */
+#include <string.h>
+
+#include "csi/volume/capability.h"
+#include "csi/volume/proto_map.h"
+#include "csi/volume/volume_id.h"
+#include "lib/base/memory.h"
+#include "nodeplugin/block_device.h"
+#include "nodeplugin/mapper_table.h"
+#include "nodeplugin/mount_table.h"
+#include "nodeplugin/mounter.h"
+#include "nodeplugin/node.h"
+#include "nodeplugin/read_only_view.h"
+
+/* One call on its way. */
+struct publishing {
+  struct node *node;
+  const Csi__V1__NodePublishVolumeRequest *request;
+  struct volume_id id;
+  struct mapping mapping;
+  struct target_path staging;
+  struct target_path target;
+  bool is_read_only;
+};
+
+static bool
+is_block(const Csi__V1__VolumeCapability *capability)
+{
+  return capability->access_type_case == CSI__V1__VOLUME_CAPABILITY__ACCESS_TYPE_BLOCK;
+}
+
+static int
+check_request(const Csi__V1__NodePublishVolumeRequest *request, struct error **err)
+{
+  if (!*request->volume_id)
+    return error_set(err, ERROR_INVALID_ARGUMENT, "volume_id is needed");
+  if (!*request->target_path)
+    return error_set(err, ERROR_INVALID_ARGUMENT, "target_path is needed");
+  if (!request->volume_capability)
+    return error_set(err, ERROR_INVALID_ARGUMENT, "volume_capability is needed");
+  if (capability_check(request->volume_capability, err) < 0)
+    return error_wrap(err, "volume_capability");
+  return 0;
+}
+
+static int
+not_staged(struct error **err)
+{
+  return error_set(err, ERROR_FAILED_PRECONDITION, "it is not staged: NodeStageVolume comes first");
+}
+
+/* The device of the volume, which staging has made. */
+static int
+find_device(struct publishing *p, struct error **err)
+{
+  if (!*p->request->staging_target_path)
+    return error_set(err, ERROR_FAILED_PRECONDITION, "staging_target_path is needed");
+  if (volume_id_decode(p->request->volume_id, &p->id, err) < 0) {
+    if (err)
+      (*err)->code = ERROR_NOT_FOUND;
+    return -1;
+  }
+  if (!mapper_find(&p->node->env, &p->id, &p->mapping))
+    return not_staged(err);
+  if (!p->mapping.is_alive)
+    return error_set(err, ERROR_FAILED_PRECONDITION,
+                     "what served its device '%s' has died: unstage it and stage it anew",
+                     p->mapping.device);
+  return 0;
+}
+
+/* What is at the target: *ret_is_done when it is what is asked for. */
+static int
+look_at_target(const struct publishing *p, dev_t number, bool *ret_is_done, struct error **err)
+{
+  struct mount_table table;
+  struct stat now;
+  if (mount_table_read(&table, err) < 0)
+    return -1;
+  const struct mount_entry *there = mount_table_at(&table, p->target.real);
+  bool is_ours = false, is_same_mode = false;
+  if (there && is_block(p->request->volume_capability)) {
+    is_ours = is_same_mode =
+        target_path_stat(&p->target, &now) && S_ISBLK(now.st_mode) && now.st_rdev == number;
+  } else if (there) {
+    is_ours = there->device == number;
+    is_same_mode = there->is_read_only == p->is_read_only;
+  }
+  int r = 0;
+  if (there && !is_ours)
+    r = error_set(err, ERROR_ALREADY_EXISTS, "'%s' is mounted at '%s' already", there->source,
+                  p->target.real);
+  else if (is_ours && !is_same_mode)
+    r = error_set(err, ERROR_ALREADY_EXISTS, "it is published at '%s' already, %s", p->target.real,
+                  there->is_read_only ? "read-only" : "writable");
+  *ret_is_done = is_ours;
+  mount_table_clear(&table);
+  return r;
+}
+
+/* SINGLE_NODE_SINGLE_WRITER: at one target only. */
+static int
+check_single_writer(const struct publishing *p, struct error **err)
+{
+  const Csi__V1__VolumeCapability *capability = p->request->volume_capability;
+  struct mount_table table;
+  if (capability->access_mode->mode !=
+      CSI__V1__VOLUME_CAPABILITY__ACCESS_MODE__MODE__SINGLE_NODE_SINGLE_WRITER)
+    return 0;
+  if (mount_table_read(&table, err) < 0)
+    return -1;
+  const char *node_name = strrchr(p->mapping.device, '/'), *other = NULL;
+  for (size_t i = 0; i < table.count && !other; i++) {
+    const struct mount_entry *entry = &table.entries[i];
+    bool is_ours = entry->device == p->mapping.number ||
+                   (strcmp(entry->root, node_name) == 0 && strcmp(entry->type, "devtmpfs") == 0);
+    if (is_ours && strcmp(entry->mount_point, p->target.real) != 0 &&
+        strcmp(entry->mount_point, p->request->staging_target_path) != 0)
+      other = entry->mount_point;
+  }
+  int r = other
+              ? error_set(err, ERROR_FAILED_PRECONDITION,
+                          "it is published at '%s', and its access mode allows one pod only", other)
+              : 0;
+  mount_table_clear(&table);
+  return r;
+}
+
+static int
+publish_block(struct publishing *p, struct error **err)
+{
+  CLEANUP(freep) char *device = xstrdup(p->mapping.device);
+  bool is_done;
+  dev_t number;
+  if (p->is_read_only && !p->mapping.is_read_only) {
+    free(device);
+    device = NULL;
+    if (read_only_view_make(p->mapping.device, &device, err) < 0)
+      return -1;
+  }
+  if (block_device_number(device, &number, err) < 0 || look_at_target(p, number, &is_done, err) < 0)
+    return -1;
+  if (is_done)
+    return 0;
+  if (target_path_make_file(&p->target, err) < 0)
+    return -1;
+  return mounter_bind_device(device, &p->target, err);
+}
+
+/* The filesystem of the volume must be at the staging path, or something else would be published.
+ */
+static int
+check_staging(const struct publishing *p, struct error **err)
+{
+  struct mount_table table;
+  if (mount_table_read(&table, err) < 0)
+    return -1;
+  const struct mount_entry *there = mount_table_at(&table, p->staging.real);
+  bool is_staged = there && there->device == p->mapping.number;
+  mount_table_clear(&table);
+  return is_staged ? 0 : not_staged(err);
+}
+
+static int
+publish_filesystem(struct publishing *p, struct error **err)
+{
+  const Csi__V1__VolumeCapability__MountVolume *mount = p->request->volume_capability->mount;
+  struct mount_options options;
+  bool is_done;
+  if (target_path_open(p->node->kubelet_dir, "staging_target_path", p->request->staging_target_path,
+                       &p->staging, err) < 0 ||
+      check_staging(p, err) < 0 || look_at_target(p, p->mapping.number, &is_done, err) < 0)
+    return -1;
+  if (is_done)
+    return 0;
+  if (mount_options_parse(*mount->fs_type ? mount->fs_type : "ext4", mount->mount_flags,
+                          mount->n_mount_flags, "", &options, err) < 0)
+    return -1;
+  int r = target_path_make_folder(&p->target, err);
+  if (r == 0)
+    r = mounter_bind(&p->staging, &options, p->is_read_only, &p->target, err);
+  mount_options_clear(&options);
+  return r;
+}
+
+static int
+publish(struct publishing *p, struct error **err)
+{
+  const Csi__V1__NodePublishVolumeRequest *request = p->request;
+  if (target_path_open(p->node->kubelet_dir, "target_path", request->target_path, &p->target, err) <
+          0 ||
+      find_device(p, err) < 0)
+    return -1;
+  p->is_read_only = request->readonly || capability_is_read_only(request->volume_capability);
+  if (!p->is_read_only && p->mapping.is_read_only)
+    return error_set(err, ERROR_FAILED_PRECONDITION, "it is staged read-only");
+  if (check_single_writer(p, err) < 0)
+    return -1;
+  return is_block(request->volume_capability) ? publish_block(p, err) : publish_filesystem(p, err);
+}
+
+int
+node_publish_volume(void *context, const ProtobufCMessage *message, ProtobufCMessage *response,
+                    struct error **err)
+{
+  (void)response;
+  const Csi__V1__NodePublishVolumeRequest *request =
+      (const Csi__V1__NodePublishVolumeRequest *)message;
+  if (check_request(request, err) < 0)
+    return -1;
+  CLEANUP(keyed_lock_releasep)
+  struct keyed_lock *lock = node_lock(context, request->volume_id, "NodePublishVolume", err);
+  if (!lock)
+    return -1;
+  struct publishing p = {
+      .node = context, .request = request, .staging.parent = -1, .target.parent = -1};
+  int r = publish(&p, err);
+  mapping_clear(&p.mapping);
+  target_path_clear(&p.staging);
+  target_path_clear(&p.target);
+  return r < 0 ? error_wrap(err, "publish volume '%.*s'", VOLUME_ID_MAX, request->volume_id) : 0;
+}
+
+static int
+unpublish(struct node *node, const Csi__V1__NodeUnpublishVolumeRequest *request, struct error **err)
+{
+  struct target_path target;
+  struct volume_id id;
+  CLEANUP(error_freep) struct error *failure = NULL;
+  if (target_path_open(node->kubelet_dir, "target_path", request->target_path, &target, &failure) <
+      0)
+    return failure->code == ERROR_NOT_FOUND ? 0
+                                            : error_set(err, failure->code, "%s", failure->message);
+  int r = mounter_unmount(&target, err);
+  if (r == 0)
+    r = target_path_remove(&target, err);
+  target_path_clear(&target);
+  struct mapping mapping = {0};
+  if (r == 0 && volume_id_decode(request->volume_id, &id, NULL) == 0 &&
+      mapper_find(&node->env, &id, &mapping)) {
+    r = read_only_view_remove(mapping.device, err);
+    mapping_clear(&mapping);
+  }
+  return r;
+}
+
+int
+node_unpublish_volume(void *context, const ProtobufCMessage *message, ProtobufCMessage *response,
+                      struct error **err)
+{
+  (void)response;
+  const Csi__V1__NodeUnpublishVolumeRequest *request =
+      (const Csi__V1__NodeUnpublishVolumeRequest *)message;
+  if (!*request->volume_id)
+    return error_set(err, ERROR_INVALID_ARGUMENT, "volume_id is needed");
+  if (!*request->target_path)
+    return error_set(err, ERROR_INVALID_ARGUMENT, "target_path is needed");
+  CLEANUP(keyed_lock_releasep)
+  struct keyed_lock *lock = node_lock(context, request->volume_id, "NodeUnpublishVolume", err);
+  if (!lock)
+    return -1;
+  if (unpublish(context, request, err) < 0)
+    return error_wrap(err, "unpublish volume '%.*s'", VOLUME_ID_MAX, request->volume_id);
+  return 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nodeplugin/read_only_view.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "lib/base/memory.h"
+#include "nodeplugin/block_device.h"
+#include "nodeplugin/loop_device.h"
+#include "nodeplugin/mount_table.h"
+
+int
+read_only_view_make(const char *device, char **ret_view, struct error **err)
+{
+  *ret_view = loop_device_find(device);
+  if (*ret_view)
+    return 0;
+  return loop_device_attach(device, true, ret_view, err);
+}
+
+int
+read_only_view_number(const char *device, dev_t *ret_number)
+{
+  CLEANUP(freep) char *view = loop_device_find(device);
+  return view ? block_device_number(view, ret_number, NULL) : -1;
+}
+
+static bool
+is_bound(const char *view)
+{
+  struct mount_table table;
+  if (mount_table_read(&table, NULL) < 0)
+    return true;
+  bool found = false;
+  for (size_t i = 0; i < table.count && !found; i++)
+    found = strcmp(table.entries[i].root, strrchr(view, '/')) == 0 &&
+            strcmp(table.entries[i].type, "devtmpfs") == 0;
+  mount_table_clear(&table);
+  return found;
+}
+
+int
+read_only_view_remove(const char *device, struct error **err)
+{
+  CLEANUP(freep) char *view = loop_device_find(device);
+  if (!view || is_bound(view))
+    return 0;
+  return loop_device_detach(view, device, err);
+}

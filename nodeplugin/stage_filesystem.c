@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nodeplugin/stage_filesystem.h"
+
+#include <string.h>
+
+#include "lib/base/memory.h"
+#include "nodeplugin/attach.h"
+#include "nodeplugin/blank_volume.h"
+#include "nodeplugin/filesystem.h"
+#include "nodeplugin/mount_table.h"
+#include "nodeplugin/mounter.h"
+#include "nodeplugin/signature.h"
+
+/* One volume on its way. */
+struct staging {
+  struct node *node;
+  const struct volume *volume;
+  struct mapping *mapping;
+  const Csi__V1__VolumeCapability__MountVolume *mount;
+  const struct target_path *target;
+};
+
+/* What is at the staging path: *ret_is_done when it is this volume's filesystem. *ret_is_mounted
+ * when that is mounted, there or elsewhere. */
+static int
+look_at_target(const struct staging *s, bool *ret_is_done, bool *ret_is_mounted, struct error **err)
+{
+  struct mount_table table;
+  if (mount_table_read(&table, err) < 0)
+    return -1;
+  const struct mount_entry *there = mount_table_at(&table, s->target->real);
+  *ret_is_done = there && there->device == s->mapping->number;
+  *ret_is_mounted = mount_table_of_device(&table, s->mapping->number, NULL) != NULL;
+  int r = there && !*ret_is_done
+              ? error_set(err, ERROR_FAILED_PRECONDITION, "'%s' is mounted at '%s' already",
+                          there->source, s->target->real)
+              : 0;
+  mount_table_clear(&table);
+  return r;
+}
+
+/* A clone on the same node has the same UUID, which xfs refuses without being told. */
+static int
+parse_options(const struct staging *s, const char *fs_type, struct mount_options *ret_options,
+              struct error **err)
+{
+  bool is_xfs = strcmp(fs_type, "xfs") == 0, is_read_only = s->mapping->is_read_only;
+  const char *added = is_xfs ? is_read_only ? "nouuid,ro" : "nouuid" : is_read_only ? "ro" : "";
+  return mount_options_parse(fs_type, s->mount->mount_flags, s->mount->n_mount_flags, added,
+                             ret_options, err);
+}
+
+/* A volume restored into a larger one, or grown while nobody used it. */
+static int
+grow(const struct staging *s, const char *fs_type, const struct mount_options *options,
+     struct error **err)
+{
+  CLEANUP(error_freep) struct error *failure = NULL;
+  if (filesystem_grow_mounted(s->mapping->device, fs_type, s->target->real, &failure) == 0)
+    return 0;
+  if (failure->code != ERROR_PERMISSION_DENIED)
+    return error_set(err, failure->code, "%s", failure->message);
+  if (mounter_unmount(s->target, err) < 0 ||
+      filesystem_grow_unmounted(s->mapping->device, fs_type, err) < 0)
+    return -1;
+  return mounter_mount(s->mapping->device, fs_type, options, s->target, err);
+}
+
+static int
+mount_checked(const struct staging *s, const char *fs_type, const struct mount_options *options,
+              struct error **err)
+{
+  bool is_short = false;
+  if (!s->mapping->is_read_only &&
+      (filesystem_check(s->mapping->device, fs_type, err) < 0 ||
+       filesystem_is_short(s->mapping->device, fs_type, &is_short, err) < 0))
+    return -1;
+  if (mounter_mount(s->mapping->device, fs_type, options, s->target, err) < 0)
+    return -1;
+  return is_short ? grow(s, fs_type, options, err) : 0;
+}
+
+/* It is mounted, by an earlier call that may have been killed before it grew the filesystem. */
+static int
+go_on_growing(struct staging *s, struct error **err)
+{
+  struct signature found;
+  bool is_short;
+  if (s->mapping->is_read_only || signature_read(s->mapping->device, &found, NULL) < 0 ||
+      !filesystem_is_served(found.name) ||
+      filesystem_is_short(s->mapping->device, found.name, &is_short, NULL) < 0 || !is_short)
+    return 0;
+  struct mount_options options;
+  if (parse_options(s, found.name, &options, err) < 0)
+    return -1;
+  int r = grow(s, found.name, &options, err);
+  mount_options_clear(&options);
+  return r;
+}
+
+/* A filesystem that was copied while it was in use has a journal to be replayed, which a device
+ * that is mapped read-only does not allow; leaving it out would show old data. So the volume, which
+ * is for readers alone and nobody writes to, is mapped writable for as long as that takes. When
+ * several nodes are at it, one of them does it and the others are called again. */
+static int
+replay_journal(struct staging *s, const char *fs_type, struct error **err)
+{
+  const struct attach_wish writable = {.others = ATTACH_ALONE};
+  const struct attach_wish read_only = {.is_read_only = true, .others = ATTACH_WITH_READERS};
+  bool is_new;
+  mapping_clear(s->mapping);
+  if (detach_volume(s->node, &s->volume->id, err) < 0 ||
+      attach_volume(s->node, s->volume, &writable, s->mapping, &is_new, err) < 0 ||
+      filesystem_check(s->mapping->device, fs_type, err) < 0)
+    return -1;
+  if (strcmp(fs_type, "xfs") == 0) {
+    struct mount_options options;
+    if (mount_options_parse(fs_type, NULL, 0, "nouuid", &options, err) < 0)
+      return -1;
+    int r = mounter_mount(s->mapping->device, fs_type, &options, s->target, err);
+    mount_options_clear(&options);
+    if (r < 0 || mounter_unmount(s->target, err) < 0)
+      return -1;
+  }
+  mapping_clear(s->mapping);
+  if (detach_volume(s->node, &s->volume->id, err) < 0)
+    return -1;
+  return attach_volume(s->node, s->volume, &read_only, s->mapping, &is_new, err);
+}
+
+static int
+mount_at_target(struct staging *s, const char *fs_type, const struct mount_options *options,
+                struct error **err)
+{
+  CLEANUP(error_freep) struct error *failure = NULL;
+  if (mount_checked(s, fs_type, options, &failure) == 0)
+    return 0;
+  if (!s->mapping->is_read_only || failure->code != ERROR_FAILED_PRECONDITION)
+    return error_set(err, failure->code, "%s", failure->message);
+  if (replay_journal(s, fs_type, err) < 0)
+    return error_wrap(err, "replay the journal, because %s", failure->message);
+  return mount_checked(s, fs_type, options, err);
+}
+
+static int
+stage(struct staging *s, struct error **err)
+{
+  const char *fs_type;
+  struct mount_options options;
+  bool is_done, is_mounted;
+  if (target_path_make_folder(s->target, err) < 0 ||
+      look_at_target(s, &is_done, &is_mounted, err) < 0)
+    return -1;
+  if (is_done)
+    return go_on_growing(s, err);
+  if (blank_volume_format(s->volume, s->mapping, s->mount->fs_type, &fs_type, err) < 0 ||
+      parse_options(s, fs_type, &options, err) < 0)
+    return -1;
+  int r = is_mounted ? mounter_mount(s->mapping->device, fs_type, &options, s->target, err)
+                     : mount_at_target(s, fs_type, &options, err);
+  mount_options_clear(&options);
+  return r;
+}
+
+int
+stage_filesystem(struct node *node, const struct volume *volume, struct mapping *mapping,
+                 const Csi__V1__VolumeCapability__MountVolume *mount,
+                 const struct target_path *target, struct error **err)
+{
+  struct staging s = {
+      .node = node, .volume = volume, .mapping = mapping, .mount = mount, .target = target};
+  return stage(&s, err);
+}

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A blank volume gets a filesystem once; what holds anything is never formatted."""
+
+import subprocess
+
+import pytest
+
+import volumes
+from staged import Staged
+from volumes import CODES, MIB, refused
+
+SIZE = 320 * MIB
+
+
+def make(path, *command):
+    subprocess.run([*command, path], check=True, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)
+
+
+@pytest.fixture
+def image_file(tmp_path):
+    path = tmp_path / "image"
+    with open(path, "wb") as file:
+        file.truncate(SIZE)
+    return path
+
+
+def put(cluster, volume, path):
+    """Copies the parts of a file that are not zeros into a volume."""
+    with cluster.volume(volume.volume_id) as image, open(path, "rb") as file:
+        for offset in range(0, SIZE, MIB):
+            block = file.read(MIB)
+            if block.strip(b"\0"):
+                image.write(block, offset)
+
+
+def digest(cluster, volume):
+    return hash(volumes.contents(cluster, volume.volume_id))
+
+
+@pytest.mark.parametrize("command, said", [
+    (["mkfs.btrfs", "-q"], None),
+    (["mkfs.ext3", "-q"], "holds ext3, and ext4 is asked for|holds ext3: it is neither"),
+    (["mkfs.xfs", "-q"], "holds xfs, and ext4 is asked for"),
+    (["mkswap"], "holds swap: it is neither mounted nor formatted"),
+    (["parted", "-s"], None),
+    (["pvcreate"], None),
+])
+def test_known_signatures(cluster, node, client, create, image_file, command, said):
+    if said is None:  # tools that are not here: their first bytes
+        signatures = {"mkfs.btrfs": (0x10040, b"_BHRfS_M"), "parted": (0x1fe, b"\x55\xaa"),
+                      "pvcreate": (512, b"LABELONE")}
+        offset, magic = signatures[command[0]]
+        with open(image_file, "r+b") as file:
+            file.seek(offset)
+            file.write(magic)
+        said = "holds .*: it is neither mounted nor formatted"
+    else:
+        make(image_file, *command)
+    volume = create("v", SIZE)
+    put(cluster, volume, image_file)
+    before = digest(cluster, volume)
+    for _ in range(2):
+        with refused(CODES.FAILED_PRECONDITION, said):
+            Staged(client, node, volume, "ext4").stage()
+    assert node.leftovers() == [] and digest(cluster, volume) == before
+
+
+def test_any_byte_of_the_first_mebibyte(cluster, node, client, create):
+    for offset in (0, 1, 4096, MIB - 1):
+        volume = create(f"v-{offset}")
+        volumes.write(cluster, volume.volume_id, "x", 1, offset)
+        before = digest(cluster, volume)
+        with refused(CODES.FAILED_PRECONDITION, "holds unknown data: it is neither mounted"):
+            Staged(client, node, volume, "ext4").stage()
+        assert digest(cluster, volume) == before
+
+
+def test_damaged_ext4_is_not_formatted(cluster, node, client, create):
+    volume = create("v")
+    with Staged(client, node, volume, "ext4"):
+        pass
+    with cluster.volume(volume.volume_id) as image:
+        # the root inode, all group descriptors and bitmaps, behind an intact superblock
+        image.write(b"\xa5" * (1 << 16), 2048)
+        image.write(b"\xa5" * (4 * MIB), MIB // 4)
+        state = bytearray(image.read(1024, 1024))
+        state[58] = 2  # s_state: errors were found, so fsck looks
+        image.write(bytes(state), 1024)
+    before = digest(cluster, volume)
+    with refused(CODES.DATA_LOSS, "damaged"):
+        Staged(client, node, volume, "ext4").stage()
+    assert node.leftovers() == [] and digest(cluster, volume) == before
+
+
+def test_damaged_xfs_is_not_formatted(cluster, node, client, create):
+    volume = create("v", SIZE)
+    with Staged(client, node, volume, "xfs"):
+        pass
+    with cluster.volume(volume.volume_id) as image:
+        image.write(b"\xa5" * 512, 512)  # the head of the first allocation group
+        image.write(b"\xa5" * 60000, 4096)
+    with refused(CODES.DATA_LOSS, "xfs filesystem is damaged"):
+        Staged(client, node, volume, "xfs").stage()
+    with cluster.volume(volume.volume_id) as image:
+        assert image.read(512, 512) == b"\xa5" * 512
+
+
+def test_interrupted_format_is_done_again(cluster, node, client, create):
+    """With the mark on the image, what is there is half a filesystem of ours."""
+    volume = create("v")
+    image_id = volumes.image_id_of(volume.volume_id)
+    with cluster.volume(volume.volume_id) as image:
+        image.metadata_set("imprint.formatting", image_id)
+        image.write(b"half a filesystem", 5000)
+    with Staged(client, node, volume, "ext4") as staged:
+        staged.publish()
+    with cluster.volume(volume.volume_id, read_only=True) as image:
+        assert "imprint.formatting" not in dict(image.metadata_list())
+
+
+def test_mark_of_another_image_does_not_count(cluster, node, client, control, create):
+    """A clone carries the metadata of its source."""
+    volume = create("v")
+    with cluster.volume(volume.volume_id) as image:
+        image.metadata_set("imprint.formatting", "somebody-else")
+        image.write(b"data", 5000)
+    with refused(CODES.FAILED_PRECONDITION, "unknown data"):
+        Staged(client, node, volume, "ext4").stage()
+
+
+def test_mkfs_options_that_are_refused(node, client, create):
+    for number, (options, said) in enumerate([
+        ("-d /etc", "'-d' is not allowed for ext4"),
+        ("-E root_owner=0:0,nodiscard /dev/sda", "'/dev/sda' is not allowed"),
+        ("-m 0 --help", "'--help' is not allowed"),
+        ("-J device=/dev/sda", "'-J' is not allowed"),
+        ("-O journal_dev=x", "the value 'journal_dev=x' of '-O' is not allowed"),
+        ("-O $(reboot)", "is not allowed"),
+    ]):
+        volume = create(f"v-{number}", parameters=volumes.parameters(mkfsOptions=options))
+        with refused(CODES.INVALID_ARGUMENT, "mkfsOptions", said):
+            Staged(client, node, volume, "ext4").stage()
