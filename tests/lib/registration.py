@@ -29,7 +29,7 @@ class Client:
                                             request_serializer=request.SerializeToString,
                                             response_deserializer=response.FromString)
             setattr(self, method.name,
-                    lambda send=send, request=request, **fields: send(request(**fields), 30))
+                    lambda send=send, request=request, **fields: send(request(**fields), 30, wait_for_ready=True))
 
     def __enter__(self):
         return self
