@@ -181,6 +181,24 @@ file_read_at(struct source *source, void *buf, size_t len, uint64_t offset, stru
   return check_unchanged(file, err);
 }
 
+/* Holes are what the file system says; one that knows none says that all is data. A device does not
+ * know at all. */
+static int
+file_data_range(struct source *source, uint64_t offset, uint64_t *ret_start, uint64_t *ret_end,
+                struct error **err)
+{
+  struct file_source *file = (struct file_source *)source;
+  off_t start = S_ISREG(file->opened.st_mode) ? lseek(file->fd, (off_t)offset, SEEK_DATA) : -1;
+  off_t end = start >= 0 ? lseek(file->fd, start, SEEK_HOLE) : -1;
+  bool is_hole = S_ISREG(file->opened.st_mode) && start < 0 && errno == ENXIO;
+  uint64_t size = source->size;
+  if (check_unchanged(file, err) < 0)
+    return -1;
+  *ret_start = is_hole ? size : end > start ? (uint64_t)start : offset;
+  *ret_end = !is_hole && end > start && (uint64_t)end < size ? (uint64_t)end : size;
+  return 0;
+}
+
 static ssize_t
 file_stream_read(struct stream *stream, void *buf, size_t len, struct error **err)
 {
@@ -248,5 +266,6 @@ const struct source_ops source_file_ops = {
     .open = file_open,
     .read_at = file_read_at,
     .stream = file_stream,
+    .data_range = file_data_range,
     .close = file_close,
 };

@@ -12,6 +12,7 @@
 #include "populator/transfer/import_stack.h"
 #include "populator/transfer/import_stream.h"
 #include "populator/transfer/qcow2_layout.h"
+#include "populator/transfer/raw_layout.h"
 
 /* An import on its way. */
 struct importing {
@@ -66,7 +67,7 @@ open_layout(struct importing *i, const struct probe *probe, struct error **err)
 {
   if (probe->format == PROBE_QCOW2)
     return qcow2_layout_open(i->source, i->options->workers, &i->layout, err);
-  i->layout = raw_layout_new(i->source->size);
+  i->layout = raw_layout_new(i->source);
   return 0;
 }
 

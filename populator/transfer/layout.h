@@ -54,7 +54,4 @@ void layout_extents_clear(struct layout_extents *extents);
 void layout_close(struct layout *layout);
 DEFINE_CLEANUP(struct layout *, layout_close)
 
-/* The file is the content. */
-struct layout *raw_layout_new(uint64_t size);
-
 #endif

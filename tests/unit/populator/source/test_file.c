@@ -162,8 +162,42 @@ test_a_pipe_is_read_once(void)
   CHECK_STRING(buf, "0123456789");
 }
 
+/* One MiB at 2 MiB, one at the end; holes around them. */
+static void
+test_holes_are_told(void)
+{
+  CLEANUP(temp_dir_removep) char *dir = temp_dir_make();
+  CLEANUP(freep) char *path = temp_dir_path(dir, "disk.img");
+  CLEANUP(closep) int fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+  CLEANUP(freep) char *mib = xcalloc(1, 1 << 20);
+  memset(mib, 'x', 1 << 20);
+  REQUIRE(fd >= 0 && pwrite(fd, mib, 1 << 20, 2 << 20) == 1 << 20);
+  REQUIRE(pwrite(fd, mib, 1 << 20, 7 << 20) == 1 << 20);
+  static const uint64_t rows[][3] = {{0, 2, 3}, {2, 2, 3}, {3, 7, 8}, {7, 7, 8}};
+  {
+    CLEANUP(source_closep) struct source *source = open_path(path);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+      uint64_t start, end;
+      REQUIRE(source->ops->data_range(source, rows[i][0] << 20, &start, &end, NULL) == 0);
+      CHECK_NUMBER(start, rows[i][1] << 20);
+      CHECK_NUMBER(end, rows[i][2] << 20);
+    }
+  }
+  REQUIRE(ftruncate(fd, 20 << 20) == 0);
+  CLEANUP(source_closep) struct source *source = open_path(path);
+  uint64_t start, end;
+  REQUIRE(source->ops->data_range(source, 8 << 20, &start, &end, NULL) == 0);
+  CHECK_NUMBER(start, 20 << 20);
+  CHECK_NUMBER(end, 20 << 20);
+  REQUIRE(ftruncate(fd, 30 << 20) == 0);
+  struct error *err = NULL;
+  CHECK_NUMBER(source->ops->data_range(source, 0, &start, &end, &err), -1);
+  CHECK_ERROR(&err, ERROR_FAILED_PRECONDITION, "changed while it was read");
+}
+
 UNIT_MAIN("populator/source/file", UNIT_TEST(test_a_file_is_read_anywhere),
           UNIT_TEST(test_a_stream_begins_anywhere_and_can_be_saved),
           UNIT_TEST(test_urls_name_paths), UNIT_TEST(test_what_is_no_file_is_refused),
           UNIT_TEST(test_a_file_that_changes_is_noticed),
-          UNIT_TEST(test_another_file_has_another_identity), UNIT_TEST(test_a_pipe_is_read_once))
+          UNIT_TEST(test_another_file_has_another_identity), UNIT_TEST(test_a_pipe_is_read_once),
+          UNIT_TEST(test_holes_are_told))
