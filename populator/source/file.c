@@ -17,10 +17,12 @@
 #include "lib/base/text.h"
 #include "lib/http/http_url.h"
 #include "populator/source/sources.h"
+#include "populator/source/uncached_read.h"
 
 struct file_source {
   struct source source;
   int fd;
+  struct uncached_read reading; /* by fd */
   bool is_stdin;
   struct stat opened; /* as it was then */
 };
@@ -35,6 +37,7 @@ static void
 file_close(struct source *source)
 {
   struct file_source *file = (struct file_source *)source;
+  uncached_read_clear(&file->reading);
   if (file->fd >= 0 && !file->is_stdin)
     (void)close(file->fd);
   source_clear(source);
@@ -132,6 +135,7 @@ file_open(const char *url, const struct source_options *options, struct source *
   CLEANUP(file_freep) struct file_source *file = xcalloc(1, sizeof(*file));
   file->source.ops = &source_file_ops;
   file->fd = -1;
+  file->reading.direct_fd = -1;
   CLEANUP(freep) char *path = NULL;
   if (path_of(url, &path, err) < 0)
     return -1;
@@ -142,6 +146,8 @@ file_open(const char *url, const struct source_options *options, struct source *
     return error_set_errno(err, errno, "open '%s'", path);
   if (learn(file, err) < 0)
     return -1;
+  uncached_read_init(&file->reading, file->fd,
+                     file->source.can_seek && !file->is_stdin ? path : NULL);
   *ret_source = &TAKE(file)->source;
   return 0;
 }
@@ -167,7 +173,7 @@ file_read_at(struct source *source, void *buf, size_t len, uint64_t offset, stru
 {
   struct file_source *file = (struct file_source *)source;
   for (size_t got = 0; got < len;) {
-    ssize_t n = pread(file->fd, (char *)buf + got, len - got, (off_t)(offset + got));
+    ssize_t n = uncached_read_at(&file->reading, (char *)buf + got, len - got, offset + got);
     if (n < 0 && errno == EINTR)
       continue;
     if (n < 0)
