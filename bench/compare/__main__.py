@@ -12,7 +12,7 @@ import sys
 import time
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
-sys.path.insert(0, os.path.join(ROOT, "tests", "lib"))
+sys.path[:0] = [os.path.join(ROOT, "tests", "lib"), os.path.join(ROOT, "bench", "report")]
 
 import table  # noqa: E402
 from ceph import Cluster  # noqa: E402

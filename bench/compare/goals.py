@@ -9,6 +9,8 @@ run is not judged."""
 import dataclasses
 import statistics
 
+from verdict import at_least, at_most, judge as judge_checks, ratio
+
 OURS, FLOOR, PEER = "ours", "floor", "ceph-csi"
 
 
@@ -26,12 +28,7 @@ class Row:
     verdict: str = "-"  # "met", "missed", or no goal could be judged
 
     def judge(self, *checks):
-        """Each check is (text, figure, holds). One without a figure cannot be judged and is not shown, unless none
-        can."""
-        judged = [check for check in checks if check[1] is not None]
-        self.goal = ", ".join(text for text, _, _ in judged or checks)
-        if judged:
-            self.verdict = "met" if all(holds(figure) for _, figure, holds in judged) else "missed"
+        self.goal, self.verdict = judge_checks(checks)
         return self
 
 
@@ -76,21 +73,9 @@ AFTER_AT_MOST = 1.6
 GROWTH_AT_MOST = 1.05  # from the first round to the last
 
 
-def ratio(above, below):
-    return above / below if above is not None and below else None
-
-
 def median(samples, key):
     values = [sample[key] for sample in samples if sample.get("succeeded", 1)]
     return statistics.median(values) if values else None
-
-
-def at_most(limit):
-    return lambda figure: figure <= limit
-
-
-def at_least(limit):
-    return lambda figure: figure >= limit
 
 
 class Figures:

@@ -15,13 +15,13 @@
 
 /* Fetched in one request: large enough that the round trip does not matter, small enough that
  * little is lost with a broken connection. */
-#define CHUNK_BYTES ((uint64_t)8 << 20)
+#define CHUNK_BYTES ((uint64_t)4 << 20)
 /* A gap in what is needed of a chunk is fetched along if it is smaller: a new request costs more.
  */
 #define GAP_BYTES ((uint64_t)256 << 10)
 #define CHECKPOINT_MS 2000
 /* Chunks that may be ahead of the first that is not complete. */
-#define CHUNKS_AHEAD 64
+#define CHUNKS_AHEAD 128
 
 /* A chunk from the moment a worker takes it until its last write is done. */
 struct chunk {
@@ -411,7 +411,7 @@ import_chunks(const struct import_chunks_options *options, const struct checkpoi
   condition_init(&import.change);
   start_from(&import, from);
   import.writer = image_writer_new(target_image(options->target), IMPORT_BYTES_IN_FLIGHT);
-  import.fetch_pool = buffer_pool_new(options->workers + 2, CHUNK_BYTES + LAYOUT_OVERHANG_MAX);
+  import.fetch_pool = buffer_pool_new(options->workers + 16, CHUNK_BYTES + LAYOUT_OVERHANG_MAX);
   import.decode_pool = buffer_pool_new(CONTENT_WRITER_BUFFERS, CONTENT_WRITER_BUFFER_BYTES);
   int r = run_workers(&import, err);
   if (r < 0 && options->identity)

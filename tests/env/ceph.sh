@@ -27,7 +27,7 @@ fi
 
 CEPH_PORTS=64       # mon: 2, mgr: 2, osd: 8, and room for restarts while old connections linger
 CEPH_START_TRIES=5  # with other ports each time
-CEPH_BLOCK_GIB=30   # sparse
+CEPH_BLOCK_GIB=${CEPH_BLOCK_GIB:-30} # sparse; what was written once stays taken
 
 # ceph_conf DIR ADDR FIRST_PORT FSID
 ceph_conf() {
