@@ -4,8 +4,8 @@
 #include <rados/librados.h>
 #include <rbd/librbd.h>
 #include <semaphore.h>
-#include <stdbool.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include "lib/base/memory.h"
 
