@@ -119,24 +119,46 @@ add_location(struct locations *locations, struct cluster *cluster, const char *p
   locations->items[locations->count++] = location;
 }
 
-/* The NUL separated names of the pool's namespaces; NULL where there are none or we may not look.
- */
-static char *
-namespace_names(struct location *pool, size_t *ret_len)
+/* The NUL separated names of the pool's namespaces. 0, or what Ceph answered. */
+static int
+namespace_names(struct location *pool, char **ret_names, size_t *ret_len)
 {
   size_t len = 4096;
-  char *names = NULL;
+  CLEANUP(freep) char *names = NULL;
   int r;
   do {
     names = xrealloc(names, len, 1);
     r = CEPH_CALL(rbd_namespace_list(pool->ioctx, names, &len));
   } while (r == -ERANGE);
-  if (r < 0) {
-    free(names);
-    return NULL;
-  }
+  if (r < 0)
+    return r;
+  *ret_names = TAKE(names);
   *ret_len = (size_t)r;
-  return names;
+  return 0;
+}
+
+/* The pool and its namespaces. A list without some of them would be taken for all there is, so it
+ * fails when they cannot be told. */
+static int
+add_pool(struct locations *locations, struct cluster *cluster, const char *pool, struct error **err)
+{
+  size_t before = locations->count;
+  add_location(locations, cluster, pool, "");
+  if (locations->count == before)
+    return 0;
+  CLEANUP(freep) char *names = NULL;
+  size_t len = 0;
+  int r = namespace_names(locations->items[before], &names, &len);
+  if (r == -EPERM || r == -EACCES || r == -ENOENT) { /* somebody else's, or deleted just now */
+    location_close(locations->items[--locations->count]);
+    return 0;
+  }
+  if (r < 0)
+    return location_error_set(locations->items[before], err, r, "list the namespaces of pool '%s'",
+                              pool);
+  for (size_t at = 0; at < len && names[at]; at += strlen(names + at) + 1)
+    add_location(locations, cluster, pool, names + at);
+  return 0;
 }
 
 static int
@@ -152,17 +174,14 @@ locations_list(struct cluster *cluster, struct locations *ret_locations, struct 
   if (cluster_rbd_pools(cluster, &pools, err) < 0)
     return -1;
   struct locations locations = {0};
-  for (size_t i = 0; i < pools.count; i++) {
-    size_t before = locations.count;
-    add_location(&locations, cluster, pools.names[i], "");
-    if (locations.count == before)
-      continue;
-    size_t len = 0;
-    CLEANUP(freep) char *names = namespace_names(locations.items[before], &len);
-    for (size_t at = 0; names && at < len && names[at]; at += strlen(names + at) + 1)
-      add_location(&locations, cluster, pools.names[i], names + at);
-  }
+  int r = 0;
+  for (size_t i = 0; r == 0 && i < pools.count; i++)
+    r = add_pool(&locations, cluster, pools.names[i], err);
   pool_names_clear(&pools);
+  if (r < 0) {
+    locations_clear(&locations);
+    return -1;
+  }
   if (locations.count > 1)
     qsort(locations.items, locations.count, sizeof(locations.items[0]), by_label);
   *ret_locations = locations;

@@ -5,6 +5,7 @@
 
 #include "lib/base/memory.h"
 #include "tests/ceph/place.h"
+#include "tests/unit/temp_dir.h"
 
 static void
 test_a_pool_is_opened_by_name_and_by_id(void)
@@ -117,10 +118,42 @@ test_every_place_is_listed_in_order(void)
   CHECK_NUMBER(all.count, 0);
 }
 
+/* A user of one pool alone: what is not his is not in the list, and does not fail it. */
+static void
+test_a_pool_that_may_not_be_read_is_left_out(void)
+{
+  CLEANUP(freep)
+  char *make = xasprintf("{\"prefix\": \"auth get-or-create-key\", \"entity\": \"client.%s\", "
+                         "\"caps\": [\"mon\", \"profile rbd\", \"osd\", \"profile rbd pool=%s\"]}",
+                         named("narrow"), place.pool->pool);
+  CLEANUP(freep) char *key = admin_command(make);
+  CLEANUP(temp_dir_removep) char *dir = temp_dir_make();
+  CLEANUP(freep) char *key_file = temp_dir_path(dir, "key");
+  temp_dir_write(dir, "key", key);
+  struct cluster_config config = place.config;
+  config.user = (char *)named("narrow");
+  config.keyring = NULL;
+  config.key_file = key_file;
+  struct cluster *cluster = NULL;
+  REQUIRE(cluster_connect(&config, NULL, &cluster, NULL) == 0);
+  struct locations all;
+  REQUIRE(locations_list(cluster, &all, NULL) == 0);
+  CU_ASSERT(has_label(&all, place.pool->label));
+  CU_ASSERT(has_label(&all, place.tenant->label));
+  CU_ASSERT_FALSE(has_label(&all, place.other->label));
+  locations_clear(&all);
+  cluster_unref(cluster);
+  CLEANUP(freep)
+  char *remove =
+      xasprintf("{\"prefix\": \"auth del\", \"entity\": \"client.%s\"}", named("narrow"));
+  free(admin_command(remove));
+}
+
 CEPH_MAIN("ceph/location", UNIT_TEST(test_a_pool_is_opened_by_name_and_by_id),
           UNIT_TEST(test_a_pool_that_is_not_there_is_not_found),
           UNIT_TEST(test_a_location_keeps_its_cluster),
           UNIT_TEST(test_a_place_for_images_passes_the_check),
           UNIT_TEST(test_a_namespace_that_is_not_there_is_named_with_the_remedy),
           UNIT_TEST(test_a_pool_for_other_things_is_refused),
-          UNIT_TEST(test_every_place_is_listed_in_order))
+          UNIT_TEST(test_every_place_is_listed_in_order),
+          UNIT_TEST(test_a_pool_that_may_not_be_read_is_left_out))
