@@ -381,6 +381,9 @@ find_or_make(struct creation *c, Csi__V1__CreateVolumeResponse *response, struct
       }
       if (found == FOUND_UNFINISHED && discard_remains(c, err) < 0)
         return -1;
+      if (found == FOUND_NOTHING && has_looked &&
+          directory_drop_stray_name(c->location, c->image_name, err) < 0)
+        return -1;
     }
     CLEANUP(error_freep) struct error *failure = NULL;
     if (make(c, response, &failure) == 0)

@@ -67,7 +67,7 @@ delete_image(struct controller *controller, struct location *location, const cha
     return -1;
   if (has_snapshots) {
     CLEANUP(freep) char *deleted = image_name_of_deleted(image_id);
-    if (image_rename(location, name, deleted, err) < 0)
+    if (directory_rename(location, name, deleted, image_id, err) < 0)
       return -1;
     /* Its last snapshot may have gone since we looked; whoever deleted that one saw the old name.
      */

@@ -90,6 +90,91 @@ directory_remove(struct location *location, const char *name, const char *id)
   return r < 0 ? r : remove_entry(location, name, id);
 }
 
+/* The id that the name's object holds; NULL, and what Ceph answered, when there is none. */
+static char *
+read_name_object(struct location *location, const char *name, int *ret_r)
+{
+  CLEANUP(freep) char *object = xasprintf("rbd_id.%s", name);
+  char content[ANSWER_MAX];
+  *ret_r = CEPH_CALL(rados_read(location->ioctx, object, content, sizeof(content), 0));
+  if (*ret_r < 0)
+    return NULL;
+  struct wire_reader reader = {.at = content, .left = (size_t)*ret_r};
+  char *id = wire_get_string(&reader);
+  *ret_r = id ? 0 : -EBADMSG;
+  return id;
+}
+
+/* Fine when it is there already and leads to this id. */
+static int
+make_name_object(struct location *location, const char *name, const char *id)
+{
+  CLEANUP(freep) char *object = xasprintf("rbd_id.%s", name);
+  struct wire_writer content = {0};
+  wire_put_string(&content, id);
+  rados_write_op_t op = rados_create_write_op();
+  rados_write_op_create(op, LIBRADOS_CREATE_EXCLUSIVE, NULL);
+  rados_write_op_write_full(op, content.data, content.len);
+  int r = CEPH_CALL(rados_write_op_operate(op, location->ioctx, object, NULL, 0));
+  rados_release_write_op(op);
+  wire_writer_clear(&content);
+  if (r != -EEXIST)
+    return r;
+  CLEANUP(freep) char *found = read_name_object(location, name, &r);
+  return found && strcmp(found, id) != 0 ? -EEXIST : r;
+}
+
+static int
+rename_entry(struct location *location, const char *from, const char *to, const char *id)
+{
+  char answer[1];
+  struct wire_writer w = {0};
+  wire_put_string(&w, from);
+  wire_put_string(&w, to);
+  wire_put_string(&w, id);
+  int r = CEPH_CALL(rados_exec(location->ioctx, DIRECTORY_OBJECT, "rbd", "dir_rename_image", w.data,
+                               w.len, answer, sizeof(answer)));
+  wire_writer_clear(&w);
+  return r < 0 ? r : 0;
+}
+
+/* The entry comes last: it tells the next attempt under which name to go on. librbd drops the old
+ * name's object behind it; killed in between, it would leave that object for ever, and killed
+ * before, it would refuse to write the new one a second time. */
+int
+directory_rename(struct location *location, const char *from, const char *to, const char *id,
+                 struct error **err)
+{
+  int r = make_name_object(location, to, id);
+  if (r == 0)
+    r = remove_name_object(location, from, id);
+  if (r == 0)
+    r = rename_entry(location, from, to, id);
+  if (r < 0)
+    return location_error_set(location, err, r, "rename image '%s/%s' to '%s'", location->label,
+                              from, to);
+  return 0;
+}
+
+int
+directory_drop_stray_name(struct location *location, const char *name, struct error **err)
+{
+  int r;
+  CLEANUP(freep) char *entered = NULL;
+  /* The object first: whoever makes an image enters it in the directory before he makes this. */
+  CLEANUP(freep) char *id = read_name_object(location, name, &r);
+  if (r == -ENOENT)
+    return 0;
+  if (r == 0)
+    r = ask(location, "dir_get_id", name, &entered);
+  if (r == -ENOENT)
+    r = remove_name_object(location, name, id);
+  if (r < 0)
+    return location_error_set(location, err, r, "look where the name '%s/%s' leads",
+                              location->label, name);
+  return 0;
+}
+
 static int
 by_name(const void *a, const void *b)
 {
@@ -153,11 +238,25 @@ directory_clear(struct directory *directory)
   *directory = (struct directory){0};
 }
 
+/* What comes right before every name that begins with prefix, the prefix itself among them: names
+ * are UTF-8, which has no byte 0xff. */
+static char *
+just_before(const char *prefix)
+{
+  size_t len = strlen(prefix);
+  if (len == 0)
+    return xstrdup("");
+  char *text = xasprintf("%s\xff", prefix);
+  text[len - 1]--;
+  return text;
+}
+
 bool
 directory_may_have(struct location *location, const char *prefix)
 {
   struct wire_writer w = {0};
-  wire_put_string(&w, prefix); /* the first name behind it … */
+  CLEANUP(freep) char *before = just_before(prefix);
+  wire_put_string(&w, before); /* the first name behind it … */
   wire_put_u64(&w, 1);         /* … and no more */
   char answer[ANSWER_MAX];
   int r = CEPH_CALL(rados_exec(location->ioctx, DIRECTORY_OBJECT, "rbd", "dir_list", w.data, w.len,

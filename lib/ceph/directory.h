@@ -18,6 +18,15 @@ int directory_name_of(struct location *location, const char *id, char **ret_name
  * answered. */
 int directory_remove(struct location *location, const char *name, const char *id);
 
+/* Gives the image another name. Whoever has it open is not told. Killed half-way, it can be done
+ * again. */
+int directory_rename(struct location *location, const char *from, const char *to, const char *id,
+                     struct error **err);
+
+/* A rename by librbd that was killed may leave a name that leads to an image which has another one,
+ * and which nobody can use. Frees it; 0 also when there is none. */
+int directory_drop_stray_name(struct location *location, const char *name, struct error **err);
+
 struct directory_entry {
   char *name;
   char *id;

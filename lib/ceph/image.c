@@ -122,16 +122,6 @@ image_discard(struct location *location, const char *name, struct error **err)
   return 0;
 }
 
-int
-image_rename(struct location *location, const char *from, const char *to, struct error **err)
-{
-  int r = CEPH_CALL(rbd_rename(location->ioctx, from, to));
-  if (r < 0)
-    return location_error_set(location, err, r, "rename image '%s/%s' to '%s'", location->label,
-                              from, to);
-  return 0;
-}
-
 static bool
 is_same(const struct image *image, const struct location *location, const char *id)
 {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/base/memory.h"
+#include "lib/ceph/wire.h"
 #include "tests/ceph/place.h"
 
 static void
@@ -17,7 +18,7 @@ test_names_lead_to_ids_and_back(void)
   CHECK_STRING(found, name);
   /* Through a rename the id stays. */
   CLEANUP(freep) char *same = NULL, *renamed = NULL;
-  CHECK_NUMBER(image_rename(place.pool, name, named("renamed"), NULL), 0);
+  CHECK_NUMBER(directory_rename(place.pool, name, named("renamed"), id, NULL), 0);
   CHECK_NUMBER(directory_id_of(place.pool, named("renamed"), &same, NULL), 0);
   CHECK_STRING(same, id);
   CHECK_NUMBER(directory_name_of(place.pool, id, &renamed, NULL), 0);
@@ -84,9 +85,78 @@ test_whether_any_begins_so(void)
   CU_ASSERT_FALSE(directory_may_have(place.pool, named("n-"))); /* between the two */
   CU_ASSERT_FALSE(directory_may_have(place.pool, named("z-"))); /* behind all */
   CU_ASSERT_FALSE(directory_may_have(place.tenant, named("m-")));
+  CU_ASSERT_TRUE(directory_may_have(place.pool, named("m-1"))); /* it and no more */
+  CU_ASSERT_FALSE(directory_may_have(place.pool, named("m-10")));
   drop_image(place.pool, named("m-1"));
   drop_image(place.pool, named("o-1"));
   CU_ASSERT_FALSE(directory_may_have(place.pool, named("m-")));
+}
+
+/* The name's object, as librbd makes it. */
+static void
+make_name_object(const char *name, const char *id)
+{
+  struct wire_writer w = {0};
+  wire_put_string(&w, id);
+  CLEANUP(freep) char *object = xasprintf("rbd_id.%s", name);
+  REQUIRE(rados_write_full(place.pool->ioctx, object, w.data, w.len) == 0);
+  wire_writer_clear(&w);
+}
+
+static void
+check_name_of(const char *id, const char *name)
+{
+  CLEANUP(freep) char *found = NULL;
+  CHECK_NUMBER(directory_name_of(place.pool, id, &found, NULL), 0);
+  CHECK_STRING(found, name);
+}
+
+static void
+test_a_rename_is_gone_on_with_wherever_it_was_cut_off(void)
+{
+  const char *from = named("from"), *to = named("to");
+  CLEANUP(freep) char *id = make_image(place.pool, from, MIB);
+  CLEANUP(freep) char *object = xasprintf("rbd_id.%s", from);
+  make_name_object(to, id); /* behind its first step … */
+  CHECK_NUMBER(directory_rename(place.pool, from, to, id, NULL), 0);
+  check_name_of(id, to);
+  CU_ASSERT_FALSE(has_object(place.pool, "rbd_id.%s", from));
+  CHECK_NUMBER(directory_rename(place.pool, to, from, id, NULL), 0);
+  make_name_object(to, id);
+  REQUIRE(rados_remove(place.pool->ioctx, object) == 0); /* … and behind its second */
+  CHECK_NUMBER(directory_rename(place.pool, from, to, id, NULL), 0);
+  check_name_of(id, to);
+  image_close(open_image(place.pool, id)); /* librbd finds all that it looks for */
+  drop_image(place.pool, to);
+}
+
+static void
+test_a_rename_takes_no_other_image_s_name(void)
+{
+  const char *one = named("one"), *two = named("two");
+  CLEANUP(freep) char *id = make_image(place.pool, one, MIB);
+  CLEANUP(freep) char *other = make_image(place.pool, two, MIB);
+  CLEANUP(error_freep) struct error *err = NULL;
+  CHECK_NUMBER(directory_rename(place.pool, one, two, id, &err), -1);
+  CHECK_ERROR(&err, ERROR_ALREADY_EXISTS, two);
+  check_name_of(id, one);
+  check_name_of(other, two);
+  drop_image(place.pool, one);
+  drop_image(place.pool, two);
+}
+
+static void
+test_a_name_that_leads_nowhere_is_freed(void)
+{
+  const char *stray = named("stray"), *used = named("used");
+  CLEANUP(freep) char *id = make_image(place.pool, used, MIB);
+  CHECK_NUMBER(directory_drop_stray_name(place.pool, stray, NULL), 0); /* there is none */
+  make_name_object(stray, id);
+  CHECK_NUMBER(directory_drop_stray_name(place.pool, stray, NULL), 0);
+  CU_ASSERT_FALSE(has_object(place.pool, "rbd_id.%s", stray));
+  CHECK_NUMBER(directory_drop_stray_name(place.pool, used, NULL), 0);
+  CU_ASSERT_TRUE(has_object(place.pool, "rbd_id.%s", used)); /* this one is entered */
+  drop_image(place.pool, used);
 }
 
 static void
@@ -112,4 +182,7 @@ test_a_name_is_found_in_the_first_place_that_has_it(void)
 CEPH_MAIN("ceph/directory", UNIT_TEST(test_names_lead_to_ids_and_back),
           UNIT_TEST(test_what_is_not_there_is_not_found),
           UNIT_TEST(test_a_list_has_what_begins_so_in_order), UNIT_TEST(test_whether_any_begins_so),
+          UNIT_TEST(test_a_rename_is_gone_on_with_wherever_it_was_cut_off),
+          UNIT_TEST(test_a_rename_takes_no_other_image_s_name),
+          UNIT_TEST(test_a_name_that_leads_nowhere_is_freed),
           UNIT_TEST(test_a_name_is_found_in_the_first_place_that_has_it))
