@@ -457,6 +457,25 @@ test_an_emptied_image_reads_as_zeros_and_takes_no_space(void)
   drop_image(place.pool, name);
 }
 
+/* Neither a multiple of an object nor of what librbd discards. */
+static void
+test_an_image_of_an_odd_size_is_emptied_to_its_last_byte(void)
+{
+  const char *name = named("odd");
+  const uint64_t size = 5 * MIB + 1000;
+  CLEANUP(freep) char *id = make_image(place.pool, name, size);
+  write_image(place.pool, id, 0, 6, 'x');
+  write_image(place.pool, id, size - 2000, 2000, 'x');
+  struct image *image = open_image(place.pool, id);
+  CHECK_NUMBER(image_empty(image, NULL), 0);
+  image_close(image);
+  check_byte(place.pool, id, 0, 0);
+  check_byte(place.pool, id, size - 2000, 0);
+  check_byte(place.pool, id, size - 1, 0);
+  CHECK_NUMBER(has_object(place.pool, "rbd_data.%s.0000000000000000", id), 0);
+  drop_image(place.pool, name);
+}
+
 static void
 test_a_snapshot_is_made_once_and_removed_once(void)
 {
@@ -565,6 +584,7 @@ CEPH_MAIN("ceph/image", UNIT_TEST(test_an_image_has_the_layout_that_was_asked_fo
           UNIT_TEST(test_an_image_that_is_not_there_cannot_be_opened),
           UNIT_TEST(test_growing_never_shrinks_and_cutting_does),
           UNIT_TEST(test_an_emptied_image_reads_as_zeros_and_takes_no_space),
+          UNIT_TEST(test_an_image_of_an_odd_size_is_emptied_to_its_last_byte),
           UNIT_TEST(test_a_snapshot_is_made_once_and_removed_once),
           UNIT_TEST(test_a_snapshot_with_a_clone_vanishes_with_the_clone),
           UNIT_TEST(test_metadata_is_set_and_removed),
