@@ -16,8 +16,14 @@
 #define TRASH_OBJECT "rbd_trash"
 
 /* As the object class numbers them. */
-enum { SOURCE_USER = 0 };
+enum { SOURCE_USER = 0, SOURCE_REMOVING = 3, SOURCE_USER_PARENT = 4 };
 enum { STATE_NORMAL = 0, STATE_MOVING = 1 };
+
+/* Entries read at once. */
+#define PAGE 256
+/* librbd removes an image by way of the trash, within moments; after this long it has been killed.
+ */
+#define REMOVING_SECONDS 10
 
 /* A method of the object class that answers nothing. */
 static int
@@ -92,32 +98,117 @@ trash_move(struct location *location, const char *name, const char *id, struct e
   return 0;
 }
 
+/* An entry as the object class keeps it. */
+struct spec {
+  uint8_t source;
+  char *name;
+  time_t deleted_s;
+  time_t due_s;
+};
+
+static time_t
+get_time(struct wire_reader *r)
+{
+  time_t seconds = wire_get_u32(r);
+  (void)wire_get_u32(r); /* nanoseconds */
+  return seconds;
+}
+
+static void
+get_spec(struct wire_reader *r, struct spec *ret_spec)
+{
+  struct wire_reader body;
+  wire_get_struct(r, &body);
+  ret_spec->source = wire_get_u8(&body);
+  ret_spec->name = wire_get_string(&body);
+  ret_spec->deleted_s = get_time(&body);
+  ret_spec->due_s = get_time(&body);
+  r->failed = r->failed || body.failed;
+}
+
+/* Those of the mirror and of migrations are theirs. */
+static bool
+is_wanted(const struct spec *spec, const char *prefix)
+{
+  return text_starts_with(spec->name, prefix) &&
+         (spec->source == SOURCE_USER || spec->source == SOURCE_USER_PARENT ||
+          spec->source == SOURCE_REMOVING);
+}
+
+static void
+add_if_due(struct trash *trash, char *id, struct spec *spec)
+{
+  time_t now = time(NULL);
+  if (spec->source == SOURCE_REMOVING && now < spec->deleted_s + REMOVING_SECONDS) {
+    trash->is_being_removed = true;
+    return;
+  }
+  if (now < spec->due_s)
+    return;
+  trash->entries = xrealloc(trash->entries, trash->count + 1, sizeof(trash->entries[0]));
+  trash->entries[trash->count++] =
+      (struct trash_entry){.id = xstrdup(id), .name = TAKE(spec->name)};
+}
+
+/* One page of the list; *last is the id that it ends with, and the next begins behind. */
+static int
+get_page(struct wire_reader *r, const char *prefix, struct trash *trash, char **last,
+         uint32_t *ret_count)
+{
+  *ret_count = wire_get_u32(r);
+  for (uint32_t i = 0; i < *ret_count && !r->failed; i++) {
+    struct spec spec = {0};
+    char *id = wire_get_string(r);
+    get_spec(r, &spec);
+    if (!r->failed && id && is_wanted(&spec, prefix))
+      add_if_due(trash, id, &spec);
+    free(spec.name);
+    free(*last);
+    *last = id;
+  }
+  return r->failed || !*last ? -EBADMSG : 0;
+}
+
+static int
+read_page(struct location *location, const char *prefix, struct trash *trash, char **last,
+          uint32_t *ret_count)
+{
+  struct wire_writer w = {0};
+  char *answer = NULL;
+  size_t len = 0;
+  int result = 0;
+  wire_put_string(&w, *last);
+  wire_put_u64(&w, PAGE);
+  rados_read_op_t op = rados_create_read_op();
+  rados_read_op_exec(op, "rbd", "trash_list", w.data, w.len, &answer, &len, &result);
+  int r = CEPH_CALL(rados_read_op_operate(op, location->ioctx, TRASH_OBJECT, 0));
+  rados_release_read_op(op);
+  wire_writer_clear(&w);
+  if (r == 0) {
+    struct wire_reader reader = {.at = answer, .left = len, .failed = !answer};
+    r = get_page(&reader, prefix, trash, last, ret_count);
+  }
+  if (answer)
+    rados_buffer_free(answer);
+  return r;
+}
+
+/* Not by librbd's own function: it hides what librbd itself was killed in removing. */
 int
 trash_list(struct location *location, const char *prefix, struct trash *ret_trash,
            struct error **err)
 {
-  size_t room = 256;
-  rbd_trash_image_info_t *infos = NULL;
+  struct trash trash = {0};
+  CLEANUP(freep) char *last = xstrdup("");
+  uint32_t count = 0;
   int r;
   do {
-    infos = xrealloc(infos, room, sizeof(*infos));
-    r = CEPH_CALL(rbd_trash_list(location->ioctx, infos, &room));
-  } while (r == -ERANGE);
-  if (r < 0) {
-    free(infos);
+    r = read_page(location, prefix, &trash, &last, &count);
+  } while (r == 0 && count == PAGE);
+  if (r < 0 && r != -ENOENT) { /* ENOENT: nothing was ever deleted here */
+    trash_clear(&trash);
     return location_error_set(location, err, r, "list the trash of '%s'", location->label);
   }
-  size_t count = (size_t)r;
-  time_t now = time(NULL);
-  struct trash trash = {.entries = xcalloc(count ? count : 1, sizeof(struct trash_entry))};
-  for (size_t i = 0; i < count; i++) {
-    if (!text_starts_with(infos[i].name, prefix) || infos[i].deferment_end_time > now)
-      continue;
-    trash.entries[trash.count++] =
-        (struct trash_entry){.id = xstrdup(infos[i].id), .name = xstrdup(infos[i].name)};
-  }
-  rbd_trash_list_cleanup(infos, count);
-  free(infos);
   *ret_trash = trash;
   return 0;
 }

@@ -4,6 +4,8 @@
 #ifndef LIB_CEPH_TRASH_H
 #define LIB_CEPH_TRASH_H
 
+#include <stdbool.h>
+
 #include "lib/ceph/location.h"
 
 /* Moves the image with this name and id; by the id, so that a younger image of the same name is
@@ -20,6 +22,8 @@ struct trash_entry {
 struct trash {
   struct trash_entry *entries;
   size_t count;
+  bool is_being_removed; /* something else is, by librbd; if its process was killed, it will be
+                            listed some seconds later */
 };
 
 /* The entries whose name begins with prefix and whose time has come. */

@@ -2,6 +2,7 @@
 #include "lib/ceph/trash.h"
 
 #include <rbd/librbd.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -127,15 +128,16 @@ call_class(const char *object, const char *method, struct wire_writer *w)
   wire_writer_clear(w);
 }
 
+enum { SOURCE_USER = 0, SOURCE_MIRRORING = 1, SOURCE_REMOVING = 3 };
+
 static void
-enter_in_trash(const char *name, const char *id)
+enter_as(uint8_t source, const char *name, const char *id, time_t deleted_s)
 {
-  uint32_t now = (uint32_t)time(NULL);
   struct wire_writer spec = {0}, w = {0};
-  wire_put_u8(&spec, 0);
+  wire_put_u8(&spec, source);
   wire_put_string(&spec, name);
   for (int i = 0; i < 2; i++) {
-    wire_put_u32(&spec, now);
+    wire_put_u32(&spec, (uint32_t)deleted_s);
     wire_put_u32(&spec, 0);
   }
   wire_put_u8(&spec, 1); /* being moved */
@@ -143,6 +145,20 @@ enter_in_trash(const char *name, const char *id)
   wire_put_struct(&w, 2, 1, &spec);
   wire_writer_clear(&spec);
   call_class("rbd_trash", "trash_add", &w);
+}
+
+static void
+enter_in_trash(const char *name, const char *id)
+{
+  enter_as(SOURCE_USER, name, id, time(NULL));
+}
+
+static void
+strike_out(const char *id)
+{
+  struct wire_writer w = {0};
+  wire_put_string(&w, id);
+  call_class("rbd_trash", "trash_remove", &w);
 }
 
 static void
@@ -255,6 +271,48 @@ test_the_list_has_what_begins_so_and_is_due(void)
 }
 
 static void
+test_a_long_list_is_complete(void)
+{
+  enum { COUNT = 600 };
+  char id[32];
+  for (int i = 0; i < COUNT; i++) {
+    (void)snprintf(id, sizeof(id), "f%011x", i);
+    enter_in_trash(named("long"), id);
+  }
+  struct trash trash;
+  REQUIRE(trash_list(place.pool, named("long"), &trash, NULL) == 0);
+  CHECK_NUMBER(trash.count, COUNT);
+  for (size_t i = 0; i < trash.count; i++) {
+    (void)snprintf(id, sizeof(id), "f%011x", (int)i);
+    CHECK_STRING(trash.entries[i].id, id);
+    strike_out(id);
+  }
+  trash_clear(&trash);
+}
+
+/* librbd's own list leaves out what librbd removes, also when it was killed in the middle of it. */
+static void
+test_what_librbd_was_killed_in_removing_is_listed(void)
+{
+  struct trash trash;
+  enter_as(SOURCE_REMOVING, named("killed"), "fffffffffff1", time(NULL));
+  enter_as(SOURCE_MIRRORING, named("killed"), "fffffffffff2", time(NULL) - 60);
+  REQUIRE(trash_list(place.pool, named("killed"), &trash, NULL) == 0);
+  CHECK_NUMBER(trash.count, 0); /* a live one may be at it */
+  CU_ASSERT_TRUE(trash.is_being_removed);
+  trash_clear(&trash);
+  strike_out("fffffffffff1");
+  enter_as(SOURCE_REMOVING, named("killed"), "fffffffffff1", time(NULL) - 60);
+  REQUIRE(trash_list(place.pool, named("killed"), &trash, NULL) == 0);
+  REQUIRE(trash.count == 1); /* the mirror's are not ours */
+  CHECK_STRING(trash.entries[0].id, "fffffffffff1");
+  CU_ASSERT_FALSE(trash.is_being_removed);
+  trash_clear(&trash);
+  strike_out("fffffffffff1");
+  strike_out("fffffffffff2");
+}
+
+static void
 test_what_clones_need_stays_until_they_are_gone(void)
 {
   const char *name = named("parent"), *child = named("child");
@@ -299,5 +357,7 @@ CEPH_MAIN("ceph/trash", UNIT_TEST(test_an_image_is_moved_and_removed_with_its_da
           UNIT_TEST(test_removing_finishes_an_interrupted_move_first),
           UNIT_TEST(test_several_may_move_at_once),
           UNIT_TEST(test_the_list_has_what_begins_so_and_is_due),
+          UNIT_TEST(test_a_long_list_is_complete),
+          UNIT_TEST(test_what_librbd_was_killed_in_removing_is_listed),
           UNIT_TEST(test_what_clones_need_stays_until_they_are_gone),
           UNIT_TEST(test_what_a_client_has_open_stays))
