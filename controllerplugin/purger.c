@@ -5,21 +5,16 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "controllerplugin/flattener.h"
+#include "controllerplugin/sweep.h"
 #include "controllerplugin/volume.h"
 #include "csi/rpc/server.h"
 #include "csi/volume/image_name.h"
-#include "csi/volume/record.h"
 #include "lib/base/clock.h"
 #include "lib/base/lock.h"
 #include "lib/base/log.h"
 #include "lib/base/memory.h"
-#include "lib/base/text.h"
 #include "lib/base/worker_pool.h"
-#include "lib/ceph/directory.h"
 #include "lib/ceph/header.h"
-#include "lib/ceph/image.h"
-#include "lib/ceph/passing_orphans.h"
 #include "lib/ceph/trash.h"
 
 /* Removals at once over all pools: enough to free an image every few milliseconds, too few to be
@@ -90,31 +85,6 @@ reopen(struct location *location)
   return own;
 }
 
-/* A clone that died half-way may have left its passing snapshot in an image that was deleted since.
- * Whether one was found and removed. */
-static bool
-remove_passing_snaps(struct location *location, const char *image_id)
-{
-  struct snaps snaps;
-  struct passing_orphans orphans;
-  if (snapshots_read(location, image_id, &snaps, NULL) < 0)
-    return false;
-  (void)passing_orphans_remove(location, image_id, &snaps, &orphans, NULL);
-  snaps_clear(&snaps);
-  return orphans.removed > 0;
-}
-
-static int
-remove_entry(struct location *location, const struct trash_entry *entry, struct error **err)
-{
-  CLEANUP(error_freep) struct error *failure = NULL;
-  if (trash_remove(location, entry, &failure) == 0)
-    return 0;
-  if (failure->code == ERROR_FAILED_PRECONDITION && remove_passing_snaps(location, entry->id))
-    return trash_remove(location, entry, err);
-  return error_set(err, failure->code, "%s", failure->message);
-}
-
 /* What the removed images were clones of may go now, and may lie elsewhere in the cluster. Called
  * with the mutex held. */
 static void
@@ -145,7 +115,7 @@ run_removal(struct job *job)
   begin_removal(purger);
   struct location *location = reopen(plot->location);
   int r = location && !atomic_load(&purger->controller->is_stopping)
-              ? remove_entry(location, &removal->entry, &err)
+              ? trash_remove(location, &removal->entry, &err)
               : -1;
   location_close(location);
   if (r < 0 && err && err->code != ERROR_FAILED_PRECONDITION)
@@ -170,32 +140,72 @@ run_removal(struct job *job)
 
 /* ---- listing --------------------------------------------------------------------------------- */
 
-/* Hands every entry of the trash to the workers. Returns how many there were. */
-static size_t
+static void
+submit(struct purger *purger, struct plot *plot, struct trash_entry *entry)
+{
+  struct removal *removal = xcalloc(1, sizeof(*removal));
+  removal->job.run = run_removal;
+  removal->purger = purger;
+  removal->plot = plot;
+  removal->entry = *entry;
+  *entry = (struct trash_entry){0};
+  (void)pthread_mutex_lock(&purger->mutex);
+  plot->running++;
+  (void)pthread_mutex_unlock(&purger->mutex);
+  if (!worker_pool_submit(purger->pool, &removal->job))
+    run_removal(&removal->job); /* stopping: it sees that and lets go */
+}
+
+/* Whether nothing stands on the image any more. An image with snapshots is not even tried: its last
+ * clone may be going just now, by another worker, and librbd then still works on the header that it
+ * removes here; the lock it asks for would make the object anew, for ever. */
+static bool
+is_free(struct location *location, const char *image_id, const struct header *header)
+{
+  struct header now;
+  if (header->snap_count == 0)
+    return true;
+  (void)sweep_snapshots(location, image_id, header);
+  if (header_read(location, image_id, &now, NULL) < 0)
+    return false;
+  bool is = now.snap_count == 0;
+  header_clear(&now);
+  return is;
+}
+
+static void
+submit_free(struct purger *purger, struct plot *plot, struct trash *trash)
+{
+  struct header *headers = xcalloc(trash->count + 1, sizeof(struct header));
+  char **ids = xcalloc(trash->count + 1, sizeof(char *));
+  bool *found = xcalloc(trash->count + 1, sizeof(bool));
+  for (size_t i = 0; i < trash->count; i++)
+    ids[i] = trash->entries[i].id;
+  bool is_read = header_read_many(plot->location, ids, trash->count, headers, found, NULL) == 0;
+  for (size_t i = 0; is_read && i < trash->count; i++) {
+    if (!found[i] || is_free(plot->location, ids[i], &headers[i]))
+      submit(purger, plot, &trash->entries[i]);
+    header_clear(&headers[i]);
+  }
+  free(ids);
+  free(found);
+  free(headers);
+}
+
+/* Hands what may go to the workers. Whether there is something to come back for. */
+static bool
 list_plot(struct purger *purger, struct plot *plot)
 {
   struct trash trash;
   CLEANUP(error_freep) struct error *err = NULL;
   if (trash_list(plot->location, IMAGE_NAME_PREFIX, &trash, &err) < 0) {
     log_debug("listing the trash failed, it is tried again: %s", err->message);
-    return 1; /* come back */
+    return true;
   }
-  size_t count = trash.count;
-  for (size_t i = 0; i < count; i++) {
-    struct removal *removal = xcalloc(1, sizeof(*removal));
-    removal->job.run = run_removal;
-    removal->purger = purger;
-    removal->plot = plot;
-    removal->entry = trash.entries[i];
-    trash.entries[i] = (struct trash_entry){0};
-    (void)pthread_mutex_lock(&purger->mutex);
-    plot->running++;
-    (void)pthread_mutex_unlock(&purger->mutex);
-    if (!worker_pool_submit(purger->pool, &removal->job))
-      run_removal(&removal->job); /* stopping: it sees that and lets go */
-  }
+  bool has_any = trash.count > 0 || trash.is_being_removed;
+  submit_free(purger, plot, &trash);
   trash_clear(&trash);
-  return count;
+  return has_any;
 }
 
 static void
@@ -256,8 +266,6 @@ purger_kick(struct purger *purger, struct location *location)
   add_plot(purger, location);
 }
 
-/* ---- after a restart ------------------------------------------------------------------------- */
-
 int
 purger_bury_if_free(struct purger *purger, struct location *location, const char *image_id,
                     struct error **err)
@@ -274,98 +282,6 @@ purger_bury_if_free(struct purger *purger, struct location *location, const char
     return -1;
   purger_kick(purger, location);
   return 0;
-}
-
-/* Deleted volumes whose last snapshot went while nobody was there to move them on. */
-static void
-bury_forgotten(struct purger *purger, struct location *location)
-{
-  struct directory directory;
-  if (directory_list(location, IMAGE_NAME_DELETED_PREFIX, &directory, NULL) < 0)
-    return;
-  for (size_t i = 0; i < directory.count; i++)
-    (void)purger_bury_if_free(purger, location, directory.entries[i].id, NULL);
-  directory_clear(&directory);
-}
-
-/* Snapshots in an image's own trash vanish with their last clone, by librbd's hand. When it died or
- * failed just then, they stay for ever without children: remove them. */
-static void
-remove_childless_snaps(struct location *location, const char *image_id, const struct snaps *snaps)
-{
-  CLEANUP(image_closep) struct image *image = NULL;
-  for (size_t i = 0; i < snaps->count; i++) {
-    if (snaps->items[i].kind != SNAP_KIND_TRASH || snaps->items[i].children > 0)
-      continue;
-    if (!image && image_open(location, image_id, &image, NULL) < 0)
-      break;
-    (void)image_snap_remove(image, snaps->items[i].id, NULL);
-  }
-}
-
-/* Whether to look again later. */
-static bool
-sweep_image(struct purger *purger, struct location *location, const char *image_id,
-            const struct header *header)
-{
-  struct snaps snaps;
-  struct passing_orphans orphans;
-  if (record_is_flattening(&header->metadata, image_id))
-    flattener_resume(purger->controller->flattener, location, image_id);
-  if (header->snap_count == 0)
-    return false;
-  if (header_read_snaps(location, image_id, header->snap_ids, header->snap_count, &snaps, NULL) < 0)
-    return true;
-  int r = passing_orphans_remove(location, image_id, &snaps, &orphans, NULL);
-  remove_childless_snaps(location, image_id, &snaps);
-  snaps_clear(&snaps);
-  return r < 0 || orphans.kept > 0;
-}
-
-static bool
-sweep_images(struct purger *purger, struct location *location)
-{
-  struct directory directory;
-  if (directory_list(location, IMAGE_NAME_PREFIX, &directory, NULL) < 0)
-    return true;
-  char **ids = xcalloc(directory.count + 1, sizeof(char *));
-  struct header *headers = xcalloc(directory.count + 1, sizeof(struct header));
-  bool *found = xcalloc(directory.count + 1, sizeof(bool));
-  for (size_t i = 0; i < directory.count; i++)
-    ids[i] = directory.entries[i].id;
-  bool again = header_read_many(location, ids, directory.count, headers, found, NULL) < 0;
-  for (size_t i = 0; i < directory.count; i++) {
-    if (found[i] && !atomic_load(&purger->controller->is_stopping))
-      again = sweep_image(purger, location, ids[i], &headers[i]) || again;
-    header_clear(&headers[i]);
-  }
-  free(ids);
-  free(headers);
-  free(found);
-  directory_clear(&directory);
-  return again;
-}
-
-/* 0 when all is done, -1 when the cluster should be looked through again. */
-static int
-sweep_cluster(struct purger *purger, const char *id)
-{
-  CLEANUP(cluster_unrefp) struct cluster *cluster = NULL;
-  CLEANUP(error_freep) struct error *err = NULL;
-  struct locations locations;
-  if (clusters_get(purger->controller->clusters, id, &cluster, &err) < 0 ||
-      locations_list(cluster, &locations, &err) < 0) {
-    log_warn("looking for what is left to delete: %s", err->message);
-    return -1;
-  }
-  bool again = false;
-  for (size_t i = 0; i < locations.count && !atomic_load(&purger->controller->is_stopping); i++) {
-    bury_forgotten(purger, locations.items[i]);
-    add_plot(purger, locations.items[i]);
-    again = sweep_images(purger, locations.items[i]) || again;
-  }
-  locations_clear(&locations);
-  return again ? -1 : 0;
 }
 
 /* ---- the two long jobs ------------------------------------------------------------------------
@@ -388,7 +304,7 @@ sweep_clusters(struct job *job)
   size_t left = ids.count;
   while (left > 0 && !is_stopping(purger)) {
     for (size_t i = 0; i < ids.count && !is_stopping(purger); i++) {
-      if (ids.ids[i] && sweep_cluster(purger, ids.ids[i]) == 0) {
+      if (ids.ids[i] && sweep_cluster(purger->controller, ids.ids[i]) == 0) {
         free(ids.ids[i]);
         ids.ids[i] = NULL;
         left--;
@@ -409,7 +325,7 @@ replace_connection(struct purger *purger, struct plot *plot)
   CLEANUP(freep) char *id = xstrdup(cluster_id(plot->location->cluster));
   forget(purger, plot);
   (void)pthread_mutex_unlock(&purger->mutex);
-  (void)sweep_cluster(purger, id);
+  (void)sweep_cluster(purger->controller, id);
   (void)pthread_mutex_lock(&purger->mutex);
 }
 
@@ -432,9 +348,9 @@ purge(struct job *job)
     plot->is_due = plot->has_removed = false;
     plot->again_ms = clock_now_ms() + RETRY_MS;
     (void)pthread_mutex_unlock(&purger->mutex);
-    size_t count = list_plot(purger, plot);
+    bool has_any = list_plot(purger, plot);
     (void)pthread_mutex_lock(&purger->mutex);
-    if (count == 0 && !plot->is_due && plot->running == 0)
+    if (!has_any && !plot->is_due && plot->running == 0)
       forget(purger, plot);
   }
   (void)pthread_mutex_unlock(&purger->mutex);
