@@ -2,19 +2,21 @@
 # shellcheck shell=bash
 # Builds by CMake preset into build/PRESET.
 
-# build_preset PRESET: as a step. One build a folder at a time: another copy waits and then finds it
-# done.
+# build_preset PRESET [TARGET…]: as a step; all targets without a name. One build a folder at a time:
+# another copy waits and then finds it done.
 build_preset() {
-  step "Build ($1)" build_locked "$1"
+  step "Build ($1)" build_locked "$@"
 }
 
 build_locked() {
   local preset=$1 lock launcher=()
+  shift
   mkdir -p "$ROOT/build"
   exec {lock}>"$ROOT/build/.$preset.lock"
   flock "$lock"
   ! command -v ccache >/dev/null || launcher=(-D CMAKE_C_COMPILER_LAUNCHER=ccache)
   process_must "configure-$preset" env -C "$ROOT" cmake --preset "$preset" "${launcher[@]}"
-  process_must "build-$preset" cmake --build "$ROOT/build/$preset" --parallel "$(nproc)"
+  process_must "build-$preset" cmake --build "$ROOT/build/$preset" --parallel "$(nproc)" \
+    ${1:+--target "$@"}
   exec {lock}>&-
 }
