@@ -205,7 +205,7 @@ def test_crashes(cluster, tmp_path):
         volumes.wait_until(lambda: not strays(cluster, made, snaps))
         assert strays(cluster, made, snaps) == []
         volumes.delete_all(client)
-        volumes.assert_nothing_left(cluster, timeout_s=60)
+        volumes.assert_nothing_left(cluster)
         client.close()
 
 

@@ -456,7 +456,7 @@ def die_everywhere(world, kind):
         except Exception as error:
             place = world.passed()[-1:]
             world.begin_anew()
-            raise AssertionError(f"killed behind call {number}, {place}") from error
+            raise AssertionError(f"killed behind call {number}, {place}: {error}") from error
         if lives:
             return deaths
         deaths.append(calls[-1])

@@ -286,7 +286,7 @@ def test_trash_entry_of_a_killed_removal(cluster, restarted, source, state):
                 ioctx.operate_write_op(operation, "rbd_directory")
             ioctx.remove_object(f"rbd_id.{NAME}")
     restarted.again()
-    volumes.assert_nothing_left(cluster, timeout_s=60)
+    volumes.assert_nothing_left(cluster)
     # the name is free
     again = create(restarted.client, "v", SIZE)
     assert again.volume_id != volume.volume_id

@@ -2,6 +2,7 @@
 """Pools of a test's own in the common Ceph, and a Ceph user who sees no others: controllers of
 several tenancies run side by side and have nothing to do with each other."""
 
+import contextlib
 import json
 import os
 
@@ -31,7 +32,7 @@ class Tenancy:
         os.makedirs(self.dir, exist_ok=True)
         for pool in self.pools:
             self._make_pool(pool)
-        with cluster.ioctx(self.pool) as ioctx:
+        with cluster.ioctx(self.pool) as ioctx, contextlib.suppress(rbd.ImageExists):
             rbd.RBD().namespace_create(ioctx, self.namespace)
         self._make_user(name)
 

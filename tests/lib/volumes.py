@@ -142,7 +142,7 @@ def delete(client, handle):
         client.DeleteVolume(volume_id=handle)
 
 
-def assert_nothing_left(cluster, pools=POOLS, timeout_s=30):
+def assert_nothing_left(cluster, pools=POOLS, timeout_s=90):
     """Waits for what is removed in the background. What is left then is a failure, and is scrubbed
     off, so that the tests behind do not suffer for it."""
     found = []
