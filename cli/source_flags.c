@@ -14,6 +14,7 @@ static const char *bearer;
 static struct flag_list headers;
 static bool allow_local;
 static uint64_t retries;
+static uint64_t stall_s;
 static const char *s3_endpoint;
 static const char *s3_region;
 static const char *s3_access_key;
@@ -39,6 +40,8 @@ static const struct flag flags[] = {
     {"allow-local-addresses", FLAG_SWITCH, &allow_local, NULL,
      "ask loopback, link-local and metadata addresses too", NULL},
     {"retries", FLAG_NUMBER, &retries, "N", "failures in a row before giving up (default 8)", NULL},
+    {"stall", FLAG_NUMBER, &stall_s, "SECONDS",
+     "without a sign of life of a server, then it is asked anew (default 30)", NULL},
     {"s3-endpoint", FLAG_TEXT, &s3_endpoint, "URL", "S3 store (default: AWS)", "AWS_ENDPOINT_URL"},
     {"s3-region", FLAG_TEXT, &s3_region, "NAME", "region (default us-east-1)", "AWS_REGION"},
     {"s3-path-style", FLAG_SWITCH, &s3_path_style, NULL, "bucket in the path, not in the host name",
@@ -75,7 +78,8 @@ source_flags_options(struct source_options *ret_options)
                .bearer = bearer,
                .headers = headers.items,
                .allow_local_addresses = allow_local,
-               .retries = (unsigned)retries},
+               .retries = (unsigned)retries,
+               .stall_s = (unsigned)stall_s},
       .s3 = {.endpoint = s3_endpoint,
              .region = s3_region,
              .access_key = s3_access_key,

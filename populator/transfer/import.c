@@ -7,6 +7,7 @@
 #include "lib/base/digest.h"
 #include "lib/base/memory.h"
 #include "populator/format/probe.h"
+#include "populator/transfer/cancel_watch.h"
 #include "populator/transfer/checksum_stream.h"
 #include "populator/transfer/import_chunks.h"
 #include "populator/transfer/import_stack.h"
@@ -260,6 +261,14 @@ run(struct importing *i, struct import_result *result, struct error **err)
   return error_set(err, failure->code, "%s", failure->message);
 }
 
+static void
+cancel(void *context)
+{
+  struct source *source = context;
+  if (source->ops->cancel)
+    source->ops->cancel(source);
+}
+
 int
 import_run(const struct import_options *options, struct import_result *ret_result,
            struct error **err)
@@ -269,6 +278,9 @@ import_run(const struct import_options *options, struct import_result *ret_resul
   int r = options->checksum ? checksum_parse(options->checksum, &kind, err) : 0;
   if (r == 0)
     r = source_open(options->url, &options->source, &i.source, err);
+  /* From here on a signal reaches the source too. */
+  struct cancel_watch *watch =
+      r == 0 ? cancel_watch_start(options->progress, cancel, i.source) : NULL;
   if (r == 0)
     r = open_content(&i, err);
   if (r == 0)
@@ -279,6 +291,7 @@ import_run(const struct import_options *options, struct import_result *ret_resul
   }
   if (r == 0)
     r = run(&i, ret_result, err);
+  cancel_watch_stop(watch);
   importing_clear(&i);
   return r;
 }
