@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""kill -9 behind every call of an RPC that changes the node or Ceph, each in turn; then the same RPC
+again, and on to the end of the volume's way: everything works, and nothing is left.
+
+The places are not listed here: the plugin is killed behind the first one that it passes, the second,
+and so on, until it gets through. It needs the build with fault points (tests/env/groups)."""
+
+import os
+
+import grpc
+import pytest
+
+import volumes
+from node import Node
+from staged import Staged
+from volumes import CODES, MIB
+
+# A call that hangs on a step for ever would never get through.
+PLACES_MAX = 150
+# Refusals that end by themselves: the dead plugin's own Ceph client is believed to be alive.
+PASSING = volumes.PASSING | {CODES.FAILED_PRECONDITION}
+
+
+class Killer:
+    """A node whose plugin dies behind a given place."""
+
+    def __init__(self, cluster, tmp_path):
+        self.file = tmp_path / "armed"
+        self.trace = tmp_path / "trace"
+        self.node = Node(cluster.dir, preset="faults", environment={
+            "IMPRINT_FAULT_FILE": str(self.file), "IMPRINT_FAULT_TRACE": str(self.trace)})
+        self.seen = set()
+
+    def arm(self, place):
+        self.file.write_text(f"{place} {os.urandom(4).hex()}\n")
+
+    def disarm(self):
+        self.file.write_text("0\n")
+
+    def dies_in(self, place, call):
+        """Whether the plugin died behind its `place`th step of the call."""
+        self.trace.write_text("")
+        self.arm(place)
+        try:
+            call()
+        except grpc.RpcError:
+            if not volumes.wait_until(lambda: not self.node.is_running(), 5):
+                raise
+        self.disarm()
+        self.seen |= set(self.trace.read_text().splitlines())
+        if self.node.is_running():
+            return False
+        self.node.wait()
+        self.node.start()
+        return True
+
+
+@pytest.fixture
+def killer(cluster, tmp_path):
+    killer = Killer(cluster, tmp_path)
+    with killer.node:
+        yield killer
+        assert killer.node.leftovers() == []
+
+
+def places():
+    return range(1, PLACES_MAX)
+
+
+@pytest.mark.parametrize("fs_type", ["ext4", None])
+def test_stage(killer, create, fs_type):
+    for place in places():
+        volume = create(f"v-{place}", 32 * MIB)
+        with killer.node.client() as client:
+            staged = Staged(client, killer.node, volume, fs_type)
+            died = killer.dies_in(place, staged.stage)
+        with killer.node.client() as client:
+            staged.client = client
+            volumes.patiently(staged.stage, passing=PASSING)
+            target = staged.publish()
+            if fs_type:
+                with open(f"{target}/file", "w", encoding="ascii") as file:
+                    file.write("works")
+            staged.leave()
+        assert killer.node.leftovers() == [], sorted(killer.seen)
+        if not died:
+            break
+    assert place > 5 and any("LOOP_CONFIGURE" in name for name in killer.seen)
+
+
+@pytest.mark.parametrize("fs_type", ["ext4", None])
+def test_publish_and_unpublish(killer, create, fs_type):
+    volume = create("v", 32 * MIB)
+    with killer.node.client() as client:
+        staged = Staged(client, killer.node, volume, fs_type).stage()
+    for step in ("publish", "unpublish"):
+        for place in places():
+            with killer.node.client() as client:
+                staged.client = client
+                if step == "unpublish":
+                    target = staged.publish("pod", readonly=True)
+                    call = lambda: client.NodeUnpublishVolume(volume_id=staged.volume_id,
+                                                              target_path=target)
+                else:
+                    call = lambda: staged.publish("pod", readonly=True)
+                died = killer.dies_in(place, call)
+            with killer.node.client() as client:
+                staged.client = client
+                target = staged.publish("pod", readonly=True)
+                staged.unpublish(target)
+                assert not os.path.exists(target)
+            if not died:
+                break
+        assert place > 2
+    with killer.node.client() as client:
+        staged.client = client
+        staged.unstage()
+
+
+@pytest.mark.parametrize("fs_type", ["ext4", None])
+def test_unstage(killer, create, fs_type):
+    volume = create("v", 32 * MIB)
+    for place in places():
+        with killer.node.client() as client:
+            staged = Staged(client, killer.node, volume, fs_type)
+            volumes.patiently(staged.stage, passing=PASSING)
+            died = killer.dies_in(place, staged.unstage)
+        with killer.node.client() as client:
+            staged.client = client
+            volumes.patiently(staged.unstage)
+        assert killer.node.leftovers() == [], sorted(killer.seen)
+        if not died:
+            break
+    assert place > 4
+
+
+def test_expand(killer, control, create):
+    volume = create("v", 320 * MIB)
+    size = 320 * MIB
+    with killer.node.client() as client:
+        staged = Staged(client, killer.node, volume, "xfs").stage()
+        staged.publish()
+    for place in places():
+        size += 32 * MIB
+        volumes.patiently(lambda: control.ControllerExpandVolume(
+            volume_id=volume.volume_id, capacity_range={"required_bytes": size}))
+        with killer.node.client() as client:
+            staged.client = client
+            died = killer.dies_in(place, lambda: staged.expand(size))
+        with killer.node.client() as client:
+            staged.client = client
+            assert staged.expand(size).capacity_bytes == size
+            assert staged.stats().usage[0].total > size - 80 * MIB
+        if not died:
+            break
+    assert place > 2
+    with killer.node.client() as client:
+        staged.client = client
+        staged.leave()
