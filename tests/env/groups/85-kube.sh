@@ -1,0 +1,23 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#: the populator on a real Kubernetes control plane, with the sidecars, Ceph and radosgw
+
+source "$(dirname "$(realpath "$0")")/../env.sh"
+
+# The chart as it is; its pods wait for a node that never comes, and what they would run is run by
+# the tests, with the rights that the chart gives: one that is missing fails them.
+install_chart() {
+  helm install imprint "$ROOT/charts/imprint" --namespace imprint-system --create-namespace
+  kubectl wait --for=condition=Established crd --all --timeout=60s
+  kube_service_account "$KUBE_DIR" "$SCRATCH/imprint.kubeconfig" imprint-system imprint-controller
+  export IMPRINT_KUBECONFIG=$SCRATCH/imprint.kubeconfig
+}
+
+export PRESET=release
+build_preset $PRESET
+ceph_ready
+at_exit radosgw_down "$CEPH_DIR"
+step 'Start radosgw' radosgw_up "$CEPH_DIR"
+kube_ready csi-provisioner csi-snapshotter csi-resizer snapshot-controller helm
+step 'Install the chart' install_chart
+pytest_run "$ROOT/tests/kube"

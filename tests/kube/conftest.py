@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole of it for these tests: the controller, the sidecars and the populator as one pod would
+run them, on a real control plane and a real Ceph. Behind each test everything it made is deleted,
+and nothing may be left in Kubernetes or in Ceph."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+import kubectl
+from controller import Controller
+from daemon import Daemon
+from fault_server import FaultServer, File
+
+ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
+DRIVER = "imprint.csi.hypercloud.tmaxanc.com"
+KINDS = ("virtualmachinevolumeexports", "virtualmachinevolumerollbacks", "virtualmachinepvcs",
+         "virtualmachinevolumes", "virtualmachineimages", "volumesnapshots", "pvc")
+
+
+def storage_class(name, **more):
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": name},
+        "provisioner": DRIVER,
+        "parameters": {"clusterID": os.environ["CLUSTER_ID"], "pool": os.environ["POOL"]},
+        "allowVolumeExpansion": True,
+        **more,
+    }
+
+
+@pytest.fixture(scope="session")
+def classes():
+    kubectl.apply(
+        storage_class("rbd"), storage_class("rbd-late", volumeBindingMode="WaitForFirstConsumer"), {
+            "apiVersion": "snapshot.storage.k8s.io/v1",
+            "kind": "VolumeSnapshotClass",
+            "metadata": {"name": "rbd"},
+            "driver": DRIVER,
+            "deletionPolicy": "Delete",
+        }, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other"}})
+
+
+@pytest.fixture(scope="session")
+def controller(cluster, tmp_path_factory):
+    with Controller(cluster.dir, tmp_path_factory.mktemp("controller")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def sidecars(controller, classes, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sidecars")
+    ours, admin = os.environ["IMPRINT_KUBECONFIG"], os.environ["KUBECONFIG"]
+    commands = {
+        "csi-provisioner": [ours, "--csi-address", controller.socket, "--extra-create-metadata"],
+        "csi-snapshotter": [ours, "--csi-address", controller.socket],
+        "csi-resizer": [ours, "--csi-address", controller.socket],
+        "snapshot-controller": [admin],  # the cluster's, not the chart's
+    }
+    running = [
+        Daemon(name, [name, "--kubeconfig", kubeconfig, *arguments], folder / f"{name}.log").start()
+        for name, (kubeconfig, *arguments) in commands.items()
+    ]
+    yield running
+    for daemon in running:
+        daemon.kill()
+
+
+class Populator(Daemon):
+
+    def __init__(self, controller, cluster, folder, identity, *arguments):
+        build = os.path.join(ROOT, "build", os.environ.get("PRESET", "release"))
+        super().__init__(
+            f"populator-{identity}",
+            [
+                os.path.join(build, "populator", "program", "imprint-populator"), "--endpoint",
+                f"unix://{controller.socket}", "--config",
+                os.path.join(cluster.dir, "clusters.json"), "--worker",
+                os.path.join(build, "cli", "imprint"), "--kubeconfig", os.environ["IMPRINT_KUBECONFIG"],
+                "--allow-local-addresses", "--identity", identity, "--log-level", "debug", *arguments
+            ], folder / f"populator-{identity}.log")
+
+
+@pytest.fixture(scope="session")
+def shared_populator(controller, cluster, sidecars, tmp_path_factory):
+    with Populator(controller, cluster, tmp_path_factory.mktemp("populator"), "first") as running:
+        yield running
+
+
+@pytest.fixture
+def second_populator(controller, cluster, tmp_path):
+    with Populator(controller, cluster, tmp_path, "second") as running:
+        yield running
+
+
+@pytest.fixture
+def populator(shared_populator):
+    """A test that killed it finds it running again behind itself."""
+    yield shared_populator
+    if shared_populator.process is None:
+        shared_populator.start()
+
+
+def leftovers(cluster):
+    return {
+        "images": cluster.images(os.environ["POOL"]),
+        "trash": cluster.trash(os.environ["POOL"]),
+        "volumes": [item["metadata"]["name"] for item in kubectl.get_all("pv")],
+        "contents": [item["metadata"]["name"] for item in kubectl.get_all("volumesnapshotcontents")],
+        "leases": [
+            item["metadata"]["name"] for item in kubectl.get_all("leases")
+            if item["metadata"]["name"].startswith(("image-", "export-", "rollback-"))
+        ],
+    }
+
+
+@pytest.fixture(autouse=True)
+def emptied(cluster, populator):
+    """What a test made goes, and nothing of it is left."""
+    yield
+    if populator.process is None:
+        populator.start()
+    for kind in KINDS:
+        kubectl.run("delete", kind, "--all", "-A", "--wait=false")
+    for kind in KINDS:
+        kubectl.until(lambda: not kubectl.get_all(kind), f"no {kind} left")
+    kubectl.until(lambda: not any(leftovers(cluster).values()), f"left: {leftovers(cluster)}", 90)
+
+
+@pytest.fixture(scope="session")
+def disk(tmp_path_factory):
+    """A disk of 64 MiB with 24 MiB in it, as raw file and as compressed qcow2."""
+    folder = tmp_path_factory.mktemp("disk")
+    raw, qcow2 = folder / "disk.raw", folder / "disk.qcow2"
+    with open(raw, "wb") as file:
+        file.write(File(size=16 << 20, seed=7).data)
+        file.seek(40 << 20)
+        file.write(File(size=8 << 20, seed=8).data)
+        file.truncate(64 << 20)
+    subprocess.run(["qemu-img", "convert", "-c", "-f", "raw", "-O", "qcow2", raw, qcow2], check=True)
+    return {"raw": raw.read_bytes(), "qcow2": qcow2.read_bytes(), "raw_path": raw}
+
+
+@pytest.fixture
+def server(disk):
+    """Serves the disk: /disk.qcow2 and /disk.raw; server.files maps paths to File-like answers."""
+    files = {}
+    for name in ("qcow2", "raw"):
+        files[f"/disk.{name}"] = File(size=0, etag=f'"{name}"')
+        files[f"/disk.{name}"].data = disk[name]
+
+    def handle(request, reply):
+        file = running.files.get(request.path)
+        if file is None:
+            reply.answer(404, {}, b"there is no such file")
+            return
+        running.pace(reply, *file.answer(request), request.method == "HEAD")
+
+    with FaultServer(handle) as running:
+        running.files = files
+        running.slow_s = 0
+
+        def pace(reply, status, headers, body, is_head):
+            reply.head(status, headers)
+            for at in range(0, 0 if is_head else len(body), 64 << 10):
+                reply.send(body[at:at + (64 << 10)])
+                if running.slow_s:
+                    reply.stall(running.slow_s)
+
+        running.pace = pace
+        yield running
+
+
+def read_all(cluster, handle, size):
+    with cluster.volume(handle, read_only=True) as image:
+        return image.read(0, size)
+
+
+@pytest.fixture
+def bytes_of(cluster):
+    """bytes_of(handle, size): what is in a volume."""
+    return lambda handle, size: read_all(cluster, handle, size)
+
+
+@pytest.fixture(scope="session")
+def s3(cluster):
+    """The object store: {endpoint, access_key, secret_key …} and a boto3 client with a bucket."""
+    import boto3
+    with open(os.path.join(cluster.dir, "s3.json"), encoding="ascii") as file:
+        store = json.load(file)
+    client = boto3.client("s3",
+                          endpoint_url=store["plain"],
+                          aws_access_key_id=store["access_key"],
+                          aws_secret_access_key=store["secret_key"],
+                          region_name="us-east-1")
+    client.create_bucket(Bucket="vm-images")
+    kubectl.apply({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "store", "namespace": "default"},
+        "stringData": {
+            "AWS_ACCESS_KEY_ID": store["access_key"],
+            "AWS_SECRET_ACCESS_KEY": store["secret_key"]
+        },
+    })
+    return {**store, "endpoint": store["plain"], "client": client}

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""VirtualMachineImage, and volumes made from it."""
+
+import hashlib
+
+import kubectl
+
+VMIM = "virtualmachineimage"
+
+
+def test_an_image_from_http_becomes_available(server, disk, bytes_of):
+    """The example of the requirements, with names made legal."""
+    kubectl.apply(kubectl.image("ubuntu18.04", {"http": server.url("/disk.qcow2")}))
+    image = kubectl.await_state(VMIM, "ubuntu18.04", "Available")
+    assert image["status"]["size"] == "64Mi"
+    assert image["status"]["progress"] == "100.0%"
+    assert image["status"]["conditions"][0]["type"] == "ReadyToUse"
+    assert image["status"]["conditions"][0]["status"] == "True"
+    table = kubectl.run("get", "virtualmachineimage")
+    assert "ubuntu18.04" in table and "Available" in table and "64Mi" in table
+    handle = kubectl.await_bound("ubuntu18.04-image-pvc")
+    assert bytes_of(handle, 64 << 20) == disk["raw"]
+
+
+def test_a_virtual_machine_pvc_is_a_clone(server, disk, bytes_of, cluster):
+    kubectl.apply(kubectl.image("ubuntu", {"http": server.url("/disk.qcow2")}), {
+        "apiVersion": f"{kubectl.GROUP}/v1alpha1",
+        "kind": "VirtualMachinePvc",
+        "metadata": {"name": "root-disk"},
+        "spec": {
+            "virtualMachineImageName": "ubuntu",
+            "pvc": {
+                "accessModes": ["ReadWriteOnce"],
+                "resources": {"requests": {"storage": "100Mi"}},
+            },
+        },
+    })
+    kubectl.await_state("virtualmachinepvc", "root-disk", "Available")
+    handle = kubectl.await_bound("root-disk")
+    assert bytes_of(handle, 64 << 20) == disk["raw"]
+    with cluster.volume(handle) as volume:
+        assert volume.size() == 100 << 20
+        assert volume.parent_info(), "it is a copy, not a clone"
+        volume.write(b"\xff" * 4096, 0)
+    base = kubectl.await_bound("ubuntu-image-pvc")
+    assert bytes_of(base, 64 << 20) == disk["raw"], "what was written is in the image"
+
+
+def test_the_operators_form_of_a_volume(server, disk, bytes_of):
+    kubectl.apply(kubectl.image("ubuntu", {"http": server.url("/disk.raw")}), {
+        "apiVersion": f"{kubectl.GROUP}/v1alpha1",
+        "kind": "VirtualMachineVolume",
+        "metadata": {"name": "disk"},
+        "spec": {"virtualMachineImage": {"name": "ubuntu"}, "capacity": {"storage": "64Mi"}},
+    })
+    kubectl.await_state("virtualmachinevolume", "disk", "Available")
+    assert bytes_of(kubectl.await_bound("disk-vmv-pvc"), 64 << 20) == disk["raw"]
+
+
+def test_a_volume_smaller_than_its_image_is_refused_with_both_sizes(server):
+    kubectl.apply(kubectl.image("ubuntu", {"http": server.url("/disk.qcow2")}), {
+        "apiVersion": f"{kubectl.GROUP}/v1alpha1",
+        "kind": "VirtualMachineVolume",
+        "metadata": {"name": "small"},
+        "spec": {"virtualMachineImage": {"name": "ubuntu"}, "capacity": {"storage": "32Mi"}},
+    })
+    kubectl.until(lambda: kubectl.state("virtualmachinevolume", "small") == "Error", "Error")
+    text = kubectl.message("virtualmachinevolume", "small")
+    assert "32Mi" in text and "64Mi" in text and "spec.capacity.storage" in text
+
+
+def test_an_image_from_an_object_store(s3, disk, bytes_of):
+    s3["client"].put_object(Bucket="vm-images", Key="disk.qcow2", Body=disk["qcow2"])
+    store = {"bucketName": "vm-images", "objectName": "disk.qcow2", "endpoint": s3["endpoint"]}
+    kubectl.apply(kubectl.image("stored", {"objectStore": {**store, "secretRef": "store"}}))
+    kubectl.await_state(VMIM, "stored", "Available")
+    assert bytes_of(kubectl.await_bound("stored-image-pvc"), 64 << 20) == disk["raw"]
+
+
+def test_a_checksum_is_verified(server, disk):
+    good = hashlib.sha256(disk["qcow2"]).hexdigest()
+    kubectl.apply(
+        kubectl.image("good", {"http": server.url("/disk.qcow2")}, checksum=f"sha256:{good}"),
+        kubectl.image("bad", {"http": server.url("/disk.qcow2")}, checksum="sha256:" + "0" * 64))
+    kubectl.await_state(VMIM, "good", "Available")
+    kubectl.until(lambda: kubectl.state(VMIM, "bad") == "Error", "Error")
+    assert "sha256" in kubectl.message(VMIM, "bad")
+    assert kubectl.get("pvc", "bad-image-pvc") is None
+
+
+def assert_error(name, *words):
+    kubectl.until(lambda: kubectl.state(VMIM, name) == "Error", f"{name} in Error")
+    text = kubectl.message(VMIM, name)
+    for word in words:
+        assert word in text, text
+    assert any(text[:60] in event for event in kubectl.events(name)), kubectl.events(name)
+    kubectl.until(lambda: kubectl.get("pvc", f"{name}-image-pvc") is None, "the claim is gone")
+
+
+def test_what_is_wrong_is_told(server, disk):
+    url = server.url("/disk.qcow2")
+    kubectl.apply(
+        kubectl.image("missing", {"http": server.url("/nothing")}),
+        kubectl.image("small", {"http": url},
+                   pvc={"resources": {"requests": {"storage": "16Mi"}}}),
+        kubectl.image("classless", {"http": url}, storageClassName="no-such-class"))
+    assert_error("missing", "404")
+    assert_error("small", "16Mi", "64Mi", "spec.pvc.resources.requests.storage")
+    assert_error("classless", "no-such-class")
+
+
+def test_a_missing_secret_is_waited_for(server, disk, bytes_of):
+    kubectl.apply(kubectl.image("guarded", {"http": server.url("/disk.qcow2")}, secretRef="later"))
+    kubectl.until(lambda: "later" in kubectl.message(VMIM, "guarded"), "told what is missing")
+    assert kubectl.state(VMIM, "guarded") == "Creating"
+    kubectl.apply({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "later"},
+        "stringData": {"username": "me", "password": "secret"},
+    })
+    kubectl.await_state(VMIM, "guarded", "Available")
+    kubectl.delete("secret", "later")
+
+
+def test_an_image_deleted_while_it_is_imported_stops(server, cluster):
+    server.slow_s = 0.2
+    kubectl.apply(kubectl.image("slow", {"http": server.url("/disk.qcow2")}))
+    kubectl.until(lambda: server.sent > 1 << 20, "the import runs")
+    kubectl.delete(VMIM, "slow")
+    kubectl.until(lambda: not cluster.images("imprint"), "the space is free", 20)
+
+
+def test_a_changed_source_starts_over(server, disk, bytes_of):
+    server.slow_s = 0.2
+    kubectl.apply(kubectl.image("image", {"http": server.url("/disk.qcow2")}))
+    kubectl.until(lambda: server.sent > 1 << 20, "the import runs")
+    kubectl.apply(kubectl.image("image", {"http": server.url("/disk.raw")}))
+    kubectl.until(lambda: "anew" in kubectl.message(VMIM, "image") or server.requests[-1].path ==
+                  "/disk.raw", "begun anew")
+    server.slow_s = 0
+    image = kubectl.await_state(VMIM, "image", "Available")
+    assert image["status"]["format"] == "raw"
+    assert bytes_of(kubectl.await_bound("image-image-pvc"), 64 << 20) == disk["raw"]
+
+
+def test_an_image_goes_before_its_volumes(server, disk, bytes_of):
+    kubectl.apply(kubectl.image("base", {"http": server.url("/disk.qcow2")}),
+               kubectl.claim("copy", "64Mi", **kubectl.from_image("base")))
+    handle = kubectl.await_bound("copy")
+    kubectl.delete(VMIM, "base")
+    kubectl.until(lambda: kubectl.get("pvc", "base-image-pvc") is None, "its claim is gone")
+    assert bytes_of(handle, 64 << 20) == disk["raw"]
