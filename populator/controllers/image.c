@@ -332,13 +332,28 @@ start_over(struct populator *populator, const struct kube_object *image, struct 
   return write_creating(populator, image, "begins anew: the image was changed", more, err);
 }
 
+/* How the transfer of this step fares. One of an earlier step, which another populator has done in
+ * our place, says nothing: it goes. */
+static void
+look(struct populator *populator, const struct kube_object *image, const char *key,
+     struct transfer_view *ret_view)
+{
+  bool is_inspected = json_number(image->json, "status", "virtualSize") != 0;
+  transfers_look(populator->transfers, key, ret_view);
+  if (ret_view->state == TRANSFER_NONE ||
+      strcmp(ret_view->verb, is_inspected ? "import" : "inspect") == 0)
+    return;
+  transfer_view_clear(ret_view);
+  transfers_forget(populator->transfers, key);
+}
+
 static int
 advance(struct populator *populator, const struct kube_object *image, int64_t *ret_again_ms,
         struct error **err)
 {
   CLEANUP(freep) char *key = transfer_key(image);
   struct transfer_view view;
-  transfers_look(populator->transfers, key, &view);
+  look(populator, image, key, &view);
   CLEANUP(error_freep) struct error *failure = NULL;
   int r = step(populator, image, &view, ret_again_ms, &failure);
   transfer_view_clear(&view);

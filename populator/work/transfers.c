@@ -303,6 +303,7 @@ transfers_start(struct transfers *all, const char *key, const char *lease, const
   transfer->lease_name = xstrdup(lease);
   transfer->verb = verb;
   transfer->job = job;
+  transfer->view.verb = verb;
   transfer->view.state = TRANSFER_WAITING;
   transfer->view.percent = -1;
   TAILQ_INSERT_TAIL(&all->list, transfer, link);

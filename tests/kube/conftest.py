@@ -57,7 +57,10 @@ def sidecars(controller, classes, tmp_path_factory):
     commands = {
         "csi-provisioner": [ours, "--csi-address", controller.socket, "--extra-create-metadata"],
         "csi-snapshotter": [ours, "--csi-address", controller.socket],
-        "csi-resizer": [ours, "--csi-address", controller.socket],
+        "csi-resizer": [
+            ours, "--csi-address", controller.socket, "--handle-volume-inuse-error=false",
+            "--feature-gates=VolumeAttributesClass=false"
+        ],
         "snapshot-controller": [admin],  # the cluster's, not the chart's
     }
     running = [

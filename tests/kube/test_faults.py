@@ -7,7 +7,7 @@ import subprocess
 import kubectl
 
 KUBE_SH = os.path.realpath(
-    os.path.join(os.path.dirname(__file__), "..", "env", "kubectl.sh"))
+    os.path.join(os.path.dirname(__file__), "..", "env", "kube.sh"))
 
 
 def begin_slow_import(server, name="slow"):
