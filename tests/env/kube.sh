@@ -85,8 +85,13 @@ kube_up() {
   kube_start_api "$dir" "$addr"
   kube_start_managers "$dir"
   kube_ctl "$dir" apply --server-side -f "$dir/bin/crds-snapshots/" -f "$dir/bin/crds-gateway/"
-  kube_ctl "$dir" wait --for=condition=Established crd --all --timeout=60s
+  wait_for 60 kube_kinds_are_served "$dir"
   wait_for 60 kube_managers_work "$dir"
+}
+
+# kube_kinds_are_served DIR: kubectl fails on a definition that has no conditions yet.
+kube_kinds_are_served() {
+  kube_ctl "$1" wait --for=condition=Established crd --all --timeout=30s
 }
 
 # kube_start_api DIR ADDR: etcd and the API server, on ports that nobody else has taken meanwhile;

@@ -8,7 +8,7 @@ source "$(dirname "$(realpath "$0")")/../env.sh"
 # the tests, with the rights that the chart gives: one that is missing fails them.
 install_chart() {
   helm install imprint "$ROOT/charts/imprint" --namespace imprint-system --create-namespace
-  kubectl wait --for=condition=Established crd --all --timeout=60s
+  wait_for 60 kube_kinds_are_served "$KUBE_DIR"
   kube_service_account "$KUBE_DIR" "$SCRATCH/imprint.kubeconfig" imprint-system imprint-controller
   export IMPRINT_KUBECONFIG=$SCRATCH/imprint.kubeconfig
 }
