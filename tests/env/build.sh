@@ -8,6 +8,9 @@ build_preset() {
   step "Build ($1)" build_locked "$@"
 }
 
+# What one checkout has built, another one need not: paths below the root are hashed as relative.
+export CCACHE_BASEDIR=$ROOT CCACHE_NOHASHDIR=true
+
 build_locked() {
   local preset=$1 lock launcher=()
   shift
