@@ -10,6 +10,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/lock.h"
 #include "lib/base/memory.h"
+#include "lib/base/text.h"
 
 #define INTERVAL_MS 500
 
@@ -27,27 +28,13 @@ struct progress_view {
   bool is_over;
 };
 
-/* "1.6 GiB" */
-static void
-format_bytes(uint64_t bytes, char buf[24])
-{
-  static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  double value = (double)bytes;
-  size_t unit = 0;
-  while (value >= 1024 && unit + 1 < sizeof(units) / sizeof(units[0])) {
-    value /= 1024;
-    unit++;
-  }
-  (void)snprintf(buf, 24, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
-}
-
 static void
 show_line(const struct progress_view *view, uint64_t position, uint64_t total, double rate)
 {
-  char done[24], all[24], speed[24];
-  format_bytes(position, done);
-  format_bytes(total, all);
-  format_bytes((uint64_t)rate, speed);
+  char done[TEXT_BYTES_MAX], all[TEXT_BYTES_MAX], speed[TEXT_BYTES_MAX];
+  (void)text_of_about_bytes(position, done);
+  (void)text_of_about_bytes(total, all);
+  (void)text_of_about_bytes((uint64_t)rate, speed);
   if (total == 0) {
     (void)fprintf(stderr, "\r\033[K%s: %s, %s/s", view->verb, done, speed);
     return;

@@ -151,10 +151,24 @@ text_to_bytes(const char *s, uint64_t *ret_bytes)
   return -1;
 }
 
+static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
+
+const char *
+text_of_about_bytes(uint64_t bytes, char buf[TEXT_BYTES_MAX])
+{
+  double value = (double)bytes;
+  size_t unit = 0;
+  while (value >= 1024 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+    value /= 1024;
+    unit++;
+  }
+  (void)snprintf(buf, TEXT_BYTES_MAX, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+  return buf;
+}
+
 const char *
 text_of_bytes(uint64_t bytes, char buf[TEXT_BYTES_MAX])
 {
-  static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
   size_t unit = 0;
   uint64_t value = bytes;
   while (value > 0 && value % 1024 == 0 && unit + 1 < sizeof(units) / sizeof(units[0])) {

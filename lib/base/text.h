@@ -24,5 +24,7 @@ int text_to_bytes(const char *s, uint64_t *ret_bytes);
 #define TEXT_BYTES_MAX 48
 /* "1 GiB" where it is exact, else "1073741825 bytes": for messages. Returns buf. */
 const char *text_of_bytes(uint64_t bytes, char buf[TEXT_BYTES_MAX]);
+/* "1.6 GiB", rounded: for people. Returns buf. */
+const char *text_of_about_bytes(uint64_t bytes, char buf[TEXT_BYTES_MAX]);
 
 #endif

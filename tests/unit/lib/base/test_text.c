@@ -297,6 +297,24 @@ test_sizes_are_shown_in_the_largest_exact_unit(void)
   }
 }
 
+static void
+test_sizes_are_rounded_for_people(void)
+{
+  static const struct {
+    uint64_t bytes;
+    const char *text;
+  } rows[] = {
+      {0, "0 bytes"},          {1023, "1023 bytes"},           {1024, "1.0 KiB"},
+      {1717986918, "1.6 GiB"}, {(uint64_t)5 << 40, "5.0 TiB"}, {UINT64_MAX, "16384.0 PiB"},
+  };
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    char buf[TEXT_BYTES_MAX];
+    const char *text = text_of_about_bytes(rows[i].bytes, buf);
+    CU_ASSERT_PTR_EQUAL(text, buf);
+    CHECK_STRING(text, rows[i].text);
+  }
+}
+
 UNIT_MAIN("lib/base/text", UNIT_TEST(test_utf8_accepts_the_ends_of_every_range),
           UNIT_TEST(test_utf8_rejects_bad_sequences),
           UNIT_TEST(test_utf8_looks_at_the_given_length_only),
@@ -307,4 +325,5 @@ UNIT_MAIN("lib/base/text", UNIT_TEST(test_utf8_accepts_the_ends_of_every_range),
           UNIT_TEST(test_numbers_are_read_in_full), UNIT_TEST(test_numbers_reject_anything_else),
           UNIT_TEST(test_sizes_know_decimal_and_binary_units),
           UNIT_TEST(test_sizes_reject_anything_else),
-          UNIT_TEST(test_sizes_are_shown_in_the_largest_exact_unit))
+          UNIT_TEST(test_sizes_are_shown_in_the_largest_exact_unit),
+          UNIT_TEST(test_sizes_are_rounded_for_people))
