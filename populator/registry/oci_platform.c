@@ -119,6 +119,23 @@ fit(const struct oci_platform *platform, const struct oci_choice *choice)
   return strlen(offered) == strlen(wanted) && strcmp(offered, wanted) < 0 ? 1 : 0;
 }
 
+/* Words from outside are cut short. */
+static char *
+platform_text(const char *os, const char *architecture, const char *variant)
+{
+  bool has_variant = variant && *variant;
+  return xasprintf("%.32s/%.32s%s%.32s", os ? os : "?", architecture ? architecture : "?",
+                   has_variant ? "/" : "", has_variant ? variant : "");
+}
+
+char *
+oci_platform_of_config(const struct oci_config *config)
+{
+  if (!config->architecture || !*config->architecture)
+    return NULL;
+  return platform_text(config->os, config->architecture, config->variant);
+}
+
 static int
 none_fits(const struct oci_platform *platform, const struct oci_index *index, struct error **err)
 {
@@ -126,10 +143,8 @@ none_fits(const struct oci_platform *platform, const struct oci_index *index, st
   (void)buffer_append_text(&names, "");
   for (size_t i = 0; i < index->count && i < NAMED_MAX; i++) {
     const struct oci_choice *choice = &index->choices[i];
-    CLEANUP(freep)
-    char *name = xasprintf("%s%.32s/%.32s%s%.32s", i > 0 ? ", " : "", choice->os ? choice->os : "?",
-                           choice->architecture ? choice->architecture : "?",
-                           choice->variant ? "/" : "", choice->variant ? choice->variant : "");
+    CLEANUP(freep) char *name = platform_text(choice->os, choice->architecture, choice->variant);
+    (void)buffer_append_text(&names, i > 0 ? ", " : "");
     (void)buffer_append_text(&names, name);
   }
   return error_set(err, ERROR_NOT_FOUND, "the image is not there for linux/%s%s%s; it is for %s%s",

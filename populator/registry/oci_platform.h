@@ -18,6 +18,8 @@ void oci_platform_clear(struct oci_platform *platform);
  * entry alone that says nothing of a platform fits every one. */
 int oci_platform_choose(const struct oci_platform *platform, const struct oci_index *index,
                         const struct oci_choice **ret_choice, struct error **err);
+/* "linux/arm64/v8", to be freed; NULL when the configuration does not say. */
+char *oci_platform_of_config(const struct oci_config *config);
 /* Whether an image whose configuration says this was made for the platform. */
 bool oci_platform_fits_config(const struct oci_platform *platform, const struct oci_config *config);
 

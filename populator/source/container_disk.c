@@ -7,6 +7,7 @@
 #include "lib/ceph/wire.h"
 #include "populator/format/gzip.h"
 #include "populator/format/zstd.h"
+#include "populator/source/blob_pieces.h"
 #include "populator/source/disk_stream.h"
 #include "populator/source/verified_stream.h"
 
@@ -15,9 +16,9 @@ struct container_disk {
   struct blob_store *store;
   struct oci_manifest manifest;
   struct disk_search *search;
+  bool is_glance;
   const struct oci_layer *layer; /* that has the disk */
   struct disk_place place;       /* in the archive of that layer */
-  char *path;                    /* in the image */
   struct checksum before;        /* of what stands in front of the disk, in an uncompressed layer */
   struct stream *ready;          /* stands at the disk's first byte; NULL: it was given away */
 };
@@ -47,11 +48,21 @@ decompress(enum oci_compression compression, struct stream *below, struct stream
 }
 
 static int
+open_blob(struct container_disk *disk, const struct oci_descriptor *blob,
+          struct stream **ret_stream, struct error **err)
+{
+  if (!disk->is_glance || !disk->store->ops->can_read_at(disk->store, blob))
+    return disk->store->ops->stream(disk->store, blob, 0, ret_stream, err);
+  *ret_stream = blob_pieces_stream(disk->store, blob);
+  return 0;
+}
+
+static int
 open_layer(struct container_disk *disk, const struct oci_layer *layer, struct disk_layer *ret_layer,
            struct error **err)
 {
   struct stream *blob, *proof, *archive;
-  if (disk->store->ops->stream(disk->store, &layer->blob, 0, &blob, err) < 0 ||
+  if (open_blob(disk, &layer->blob, &blob, err) < 0 ||
       verified_stream_new(blob, &layer->blob, &proof, err) < 0 ||
       decompress(layer->compression, proof, &archive, err) < 0)
     return -1;
@@ -105,12 +116,19 @@ find(struct container_disk *disk, struct error **err)
 }
 
 static void
-describe(struct container_disk *disk, const char *manifest_digest)
+describe(struct container_disk *disk)
 {
+  static const char *const compressions[] = {[OCI_COMPRESSION_NONE] = "none",
+                                             [OCI_COMPRESSION_GZIP] = "gzip",
+                                             [OCI_COMPRESSION_ZSTD] = "zstd"};
   struct source *source = &disk->source;
-  disk->path = xstrdup(disk_search_path(disk->search));
+  struct source_container *container = source->container;
+  container->path = xstrdup(disk_search_path(disk->search));
+  container->layer = xstrdup(disk->layer->blob.digest);
+  container->layer_size = disk->layer->blob.size;
+  container->layer_compression = compressions[disk->layer->compression];
   source->size = disk->place.size;
-  source->identity = xasprintf("%s/%s", manifest_digest, disk->path);
+  source->identity = xasprintf("%s/%s", container->digest, container->path);
   source->can_seek = disk->layer->compression == OCI_COMPRESSION_NONE &&
                      disk->store->ops->can_read_at(disk->store, &disk->layer->blob);
   if (source->can_seek) /* then it will hardly be read front to back */
@@ -124,27 +142,31 @@ container_disk_image_clear(struct container_disk_image *image)
   oci_manifest_clear(&image->manifest);
   string_map_clear(&image->env);
   free(image->digest);
+  free(image->platform);
   *image = (struct container_disk_image){0};
 }
 
 int
-container_disk_open(const struct source_ops *ops, const char *label, const char *path,
-                    struct container_disk_image *image, struct source **ret_source,
-                    struct error **err)
+container_disk_open(const struct source_ops *ops, const char *label,
+                    const struct source_options *options, struct container_disk_image *image,
+                    struct source **ret_source, struct error **err)
 {
   struct container_disk *disk = xcalloc(1, sizeof(*disk));
   CLEANUP(container_disk_closep) struct source *source = &disk->source;
-  CLEANUP(freep) char *digest = TAKE(image->digest);
   source->ops = ops;
   source->label = xstrdup(label);
   source->env = image->env;
+  source->container = xcalloc(1, sizeof(*source->container));
+  source->container->digest = image->digest;
+  source->container->platform = image->platform;
+  disk->is_glance = options->is_glance;
   disk->store = TAKE(image->store);
   disk->manifest = image->manifest;
   *image = (struct container_disk_image){0};
-  disk->search = disk_search_new(path);
+  disk->search = disk_search_new(options->path_in_image);
   if (find(disk, err) < 0)
     return error_wrap(err, "%s", label);
-  describe(disk, digest);
+  describe(disk);
   *ret_source = TAKE(source);
   return 0;
 }
@@ -167,7 +189,6 @@ container_disk_close(struct source *source)
   disk_search_free(disk->search);
   oci_manifest_clear(&disk->manifest);
   blob_store_close(disk->store);
-  free(disk->path);
   source_clear(source);
   free(disk);
 }
@@ -265,10 +286,10 @@ container_disk_restore(struct source *source, const void *state, size_t len, siz
   struct wire_reader reader = {.at = state, .left = len};
   struct disk_layer layer;
   stream_close(TAKE(disk->ready));
-  disk_search_found(disk->search, disk->path);
+  disk_search_found(disk->search, source->container->path);
   if (restore_layer(disk, &reader, &layer, err) < 0)
     return error_wrap(err, "%s", source->label);
-  enter(&reader, "disk");
+  enter(&reader, DISK_STREAM_NAME);
   if (disk_stream_restore(&layer, disk->search, &reader, ret_stream, err) < 0)
     return error_wrap(err, "%s", source->label);
   *ret_used = len - reader.left;
@@ -295,7 +316,7 @@ container_disk_digest_end(struct source *source, const struct checksum *checksum
   const struct oci_descriptor *blob = &disk->layer->blob;
   uint64_t end = disk->place.offset + disk->place.size;
   struct stream *below, *proof;
-  disk_search_found(disk->search, disk->path);
+  disk_search_found(disk->search, source->container->path);
   if (disk->store->ops->stream(disk->store, blob, end, &below, err) < 0 ||
       verified_stream_resume(below, blob, end, checksum, &proof, err) < 0)
     return error_wrap(err, "%s", source->label);

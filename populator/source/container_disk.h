@@ -18,16 +18,16 @@ struct container_disk_image {
   struct blob_store *store;
   struct oci_manifest manifest;
   struct string_map env;
-  char *digest; /* of the manifest */
+  char *digest;   /* of the manifest */
+  char *platform; /* "linux/amd64" */
 };
 
 void container_disk_image_clear(struct container_disk_image *image);
 
-/* path: in the image; NULL: the usual one. ops is the table of the source it becomes, with
- * container_disk's functions in it. */
-int container_disk_open(const struct source_ops *ops, const char *label, const char *path,
-                        struct container_disk_image *image, struct source **ret_source,
-                        struct error **err);
+/* ops is the table of the source it becomes, with container_disk's functions in it. */
+int container_disk_open(const struct source_ops *ops, const char *label,
+                        const struct source_options *options, struct container_disk_image *image,
+                        struct source **ret_source, struct error **err);
 
 int container_disk_read_at(struct source *source, void *buf, size_t len, uint64_t offset,
                            struct error **err);

@@ -81,7 +81,7 @@ disk_close(struct stream *stream)
 }
 
 static const struct stream_ops disk_ops = {
-    .name = "disk",
+    .name = DISK_STREAM_NAME,
     .read = disk_read,
     .save = disk_save,
     .close = disk_close,

@@ -8,6 +8,8 @@
 #include "populator/source/disk_search.h"
 #include "populator/source/stream.h"
 
+#define DISK_STREAM_NAME "disk"
+
 /* A layer on its way. */
 struct disk_layer {
   struct stream *archive; /* the tar archive */

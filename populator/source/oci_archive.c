@@ -121,6 +121,7 @@ fill_image(struct archive_store *archive, const struct oci_platform *wanted,
     image->manifest.layers[i].compression = found->manifest.layers[i].compression;
     oci_descriptor_copy(&image->manifest.layers[i].blob, &found->manifest.layers[i].blob);
   }
+  image->platform = oci_platform_of_config(&found->config);
   image->env = found->config.env;
   found->config.env = (struct string_map){0};
   image->digest = xstrdup(found->digest);
@@ -146,7 +147,7 @@ open_image(const struct source_ops *ops, const char *url, const struct source_op
   bool must_fit = options->platform && !archive->image.is_chosen;
   if (fill_image(archive, must_fit ? &platform : NULL, &image, err) < 0)
     return error_wrap(err, "%s", url);
-  return container_disk_open(ops, url, options->path_in_image, &image, ret_source, err);
+  return container_disk_open(ops, url, options, &image, ret_source, err);
 }
 
 static int

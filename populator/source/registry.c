@@ -127,6 +127,7 @@ take_config(struct registry_client *client, const struct oci_platform *wanted,
   if (wanted && !oci_platform_fits_config(wanted, &config))
     return error_set(err, ERROR_NOT_FOUND, "the image is not there for %s; it is for %s only",
                      wanted->architecture, config.architecture);
+  image->platform = oci_platform_of_config(&config);
   image->env = config.env;
   config.env = (struct string_map){0};
   return 0;
@@ -182,8 +183,7 @@ registry_open(const char *url, const struct source_options *options, struct sour
   struct container_disk_image image = {.store = store_new(client)};
   if (describe_image(client, reference_version(&reference), options, &image, err) < 0)
     return error_wrap(err, "%s", url);
-  return container_disk_open(&source_registry_ops, url, options->path_in_image, &image, ret_source,
-                             err);
+  return container_disk_open(&source_registry_ops, url, options, &image, ret_source, err);
 }
 
 const struct source_ops source_registry_ops = {

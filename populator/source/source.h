@@ -20,6 +20,17 @@ struct source_options {
   bool registry_insecure;    /* for registries: plain http */
   const char *registry_auth_file; /* for registries: credentials as docker keeps them, or NULL */
   struct cluster_config ceph;     /* for rbd: */
+  bool is_glance; /* only its beginning will be looked at: no more than that is asked for */
+};
+
+/* Of a disk in a container image. */
+struct source_container {
+  char *digest;   /* of the manifest */
+  char *platform; /* "linux/amd64" */
+  char *path;     /* of the disk in the image */
+  char *layer;    /* that it is in: its digest … */
+  uint64_t layer_size;
+  const char *layer_compression; /* "none", "gzip", "zstd" */
 };
 
 struct source;
@@ -69,9 +80,10 @@ struct source {
    * cannot be told. */
   char *identity;
   char *digest; /* "sha256:…" of the whole content where the source itself promises it, else NULL */
-  struct string_map env; /* of a container image: what its configuration sets */
-  bool can_seek;         /* read_at works */
-  bool can_resume;       /* stream works from any offset */
+  struct string_map env;              /* of a container image: what its configuration sets */
+  struct source_container *container; /* NULL: it is in none */
+  bool can_seek;                      /* read_at works */
+  bool can_resume;                    /* stream works from any offset */
 };
 
 /* By the scheme of the URL; what has none is a path, or "-" for standard input. */

@@ -66,6 +66,18 @@ source_close(struct source *source)
     source->ops->close(source);
 }
 
+static void
+container_free(struct source_container *container)
+{
+  if (!container)
+    return;
+  free(container->digest);
+  free(container->platform);
+  free(container->path);
+  free(container->layer);
+  free(container);
+}
+
 void
 source_clear(struct source *source)
 {
@@ -73,4 +85,5 @@ source_clear(struct source *source)
   free(source->identity);
   free(source->digest);
   string_map_clear(&source->env);
+  container_free(source->container);
 }

@@ -137,7 +137,28 @@ test_configurations_that_fit(void)
       oci_platform_fits_config(&platform, &(struct oci_config){.architecture = (char *)"arm64"}));
 }
 
+static void
+check_config(const char *os, const char *architecture, const char *variant, const char *expected)
+{
+  const struct oci_config config = {
+      .os = (char *)os, .architecture = (char *)architecture, .variant = (char *)variant};
+  CLEANUP(freep) char *text = oci_platform_of_config(&config);
+  CHECK_ROW(expected ? text && strcmp(text, expected) == 0 : !text, expected ? expected : "-");
+}
+
+static void
+test_configurations_say_what_they_are_for(void)
+{
+  check_config("linux", "amd64", NULL, "linux/amd64");
+  check_config("linux", "arm64", "v8", "linux/arm64/v8");
+  check_config("linux", "amd64", "", "linux/amd64");
+  check_config(NULL, "amd64", NULL, "?/amd64");
+  check_config("linux", NULL, "v8", NULL);
+  check_config("linux", "", NULL, NULL);
+}
+
 UNIT_MAIN("populator/registry/oci_platform", UNIT_TEST(test_platforms_are_taken_apart),
           UNIT_TEST(test_bad_platforms), UNIT_TEST(test_this_machine_is_some_platform),
           UNIT_TEST(test_the_best_fit_is_chosen), UNIT_TEST(test_what_there_is_is_named),
-          UNIT_TEST(test_configurations_that_fit))
+          UNIT_TEST(test_configurations_that_fit),
+          UNIT_TEST(test_configurations_say_what_they_are_for))
