@@ -15,6 +15,7 @@
 static const struct command *const commands[] = {
     &command_import,
     &command_export,
+    &command_inspect,
     &command_rollback,
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "populator/transfer/import_stack.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "lib/base/memory.h"
@@ -29,18 +30,18 @@ open_content(struct stream *stream, const struct probe *probe, uint64_t raw_size
   }
 }
 
-/* Takes compressions off, and an archive around the image, with whatever is compressed inside it.
- * *size is that of `below`, then that of the image where it is known. Takes `below`. */
-static int
-open_inside(struct stream *below, struct stream **ret_inside, struct probe *ret_probe,
-            uint64_t *size, struct error **err)
+static_assert(CONTENT_SIZE_UNKNOWN == SOURCE_SIZE_UNKNOWN, "one is given for the other");
+
+int
+import_stack_unwrap(struct stream *below, const char *path, struct stream **ret_inside,
+                    struct probe *ret_probe, uint64_t *size, struct error **err)
 {
   struct stream *inside;
   struct stream *disk;
   if (unpack_stream_new(below, &inside, ret_probe, err) < 0)
     return -1;
   if (ret_probe->format == PROBE_TAR) {
-    if (tar_disk_stream_new(inside, NULL, &disk, size, err) < 0)
+    if (tar_disk_stream_new(inside, path, &disk, size, err) < 0)
       return -1;
     below = disk;
     if (unpack_stream_new(disk, &inside, ret_probe, err) < 0)
@@ -54,17 +55,19 @@ open_inside(struct stream *below, struct stream **ret_inside, struct probe *ret_
 }
 
 int
-import_stack_open(struct source *source, const char *checksum, struct import_stack *ret_stack,
-                  struct error **err)
+import_stack_open(struct source *source, const char *checksum, const char *path,
+                  struct import_stack *ret_stack, struct error **err)
 {
   struct stream *base;
   struct stream *counted;
   struct stream *inside;
   struct probe probe;
-  uint64_t raw_size = source->size != SOURCE_SIZE_UNKNOWN ? source->size : CONTENT_SIZE_UNKNOWN;
+  uint64_t raw_size = source->size;
+  if (source->container)
+    path = NULL;
   if (source->ops->stream(source, 0, &base, err) < 0 ||
       checksum_stream_new(base, checksum, &counted, err) < 0 ||
-      open_inside(counted, &inside, &probe, &raw_size, err) < 0)
+      import_stack_unwrap(counted, path, &inside, &probe, &raw_size, err) < 0)
     return -1;
   struct content_stream *content;
   if (open_content(inside, &probe, raw_size, &content, err) < 0)

@@ -5,6 +5,7 @@
 #ifndef POPULATOR_TRANSFER_IMPORT_STACK_H
 #define POPULATOR_TRANSFER_IMPORT_STACK_H
 
+#include "populator/format/probe.h"
 #include "populator/source/source.h"
 #include "populator/transfer/content_stream.h"
 
@@ -13,9 +14,16 @@ struct import_stack {
   struct stream *counted; /* the source's bytes as they come; below the content */
 };
 
-/* checksum: of the source, or NULL. */
-int import_stack_open(struct source *source, const char *checksum, struct import_stack *ret_stack,
-                      struct error **err);
+/* Takes compressions off, and an archive around the image, with whatever is compressed inside it.
+ * *size is that of `below`, then that of the image; SOURCE_SIZE_UNKNOWN where it is not known.
+ * path: of the image in an archive, or NULL: its only file. Takes `below`, also when it fails. */
+int import_stack_unwrap(struct stream *below, const char *path, struct stream **ret_inside,
+                        struct probe *ret_probe, uint64_t *size, struct error **err);
+
+/* checksum: of the source, or NULL. path: see above; the disk of a container image was found by it.
+ */
+int import_stack_open(struct source *source, const char *checksum, const char *path,
+                      struct import_stack *ret_stack, struct error **err);
 /* DATA_LOSS or UNIMPLEMENTED when the state is of no use: then start anew. */
 int import_stack_restore(struct source *source, const char *checksum, const struct buffer *state,
                          struct import_stack *ret_stack, struct error **err);

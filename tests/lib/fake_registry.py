@@ -22,6 +22,7 @@ class FakeRegistry:
         self.manifests = {}  # by tag or digest: (media type, bytes)
         self.tags = None  # what a listing says; None: the tags there are
         self.requests = []  # (method, path, headers)
+        self.sent = 0  # bytes of bodies
         self.has_ranges = True
         self.has_digest_header = True
         self.has_head = True
@@ -99,7 +100,15 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(body)
+            self.write(body)
+
+    def write(self, body):
+        """In pieces, so that what nobody takes is not counted."""
+        for start in range(0, len(body), 65536):
+            piece = body[start:start + 65536]
+            self.wfile.write(piece)
+            with self.fake.lock:
+                self.fake.sent += len(piece)
 
     def break_off(self):
         self.close_connection = True
@@ -204,7 +213,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if limits and self.command == "GET" and len(data) > 1:
             limit = limits.pop(0)
             self.send_head(status, len(data), headers)
-            self.wfile.write(data[:limit])
+            self.write(data[:limit])
             fake.on_break()
             return self.break_off()
         self.answer(status, data, Content_Length=length, **headers)

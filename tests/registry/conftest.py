@@ -4,7 +4,9 @@
 import pytest
 
 import oci_image
+import s3_store
 from fake_registry import FakeRegistry
+from imprint import Imprint
 from registry import Foreign, Registry
 
 
@@ -35,3 +37,26 @@ def foreign(tmp_path_factory):
 def fake():
     with FakeRegistry() as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def store():
+    return s3_store.load()
+
+
+@pytest.fixture(scope="session")
+def s3(store):
+    """A foreign client of the S3 store, in which there is a bucket."""
+    client = s3_store.client_of(store)
+    client.create_bucket(Bucket="inspect")
+    return client
+
+
+@pytest.fixture(scope="session")
+def imprint(cluster, store):
+    """The command."""
+    return Imprint(cluster, {
+        "AWS_ENDPOINT_URL": store["plain"],
+        "AWS_ACCESS_KEY_ID": store["access_key"],
+        "AWS_SECRET_ACCESS_KEY": store["secret_key"],
+    })
