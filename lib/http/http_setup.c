@@ -215,14 +215,17 @@ set_tls(CURL *easy, const struct http_client *client)
 }
 
 /* HTTP/1.1 only: version 2 would put all parallel ranges into one connection, and buffers without a
- * useful bound while a stream is paused. */
+ * useful bound while a stream is paused.
+ * A request that must not be done twice goes on a new connection: on one that was used before, curl
+ * sends it again by itself when the server hangs up without a word. */
 static void
 set_connection(CURL *easy, const struct http_hop *hop)
 {
   (void)curl_easy_setopt(easy, CURLOPT_URL, hop->url->text);
   (void)curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
   (void)curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
-  (void)curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, hop->is_fresh ? 1L : 0L);
+  (void)curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT,
+                         hop->is_fresh || hop->request->is_once ? 1L : 0L);
   (void)curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
   (void)curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
   (void)curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, BUFFER_BYTES);

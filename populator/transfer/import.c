@@ -91,7 +91,8 @@ open_content(struct importing *i, struct error **err)
       return -1;
     return open_layout(i, &probe, err);
   }
-  if (import_stack_open(i->source, i->options->checksum, &i->stack, err) < 0)
+  if (import_stack_open(i->source, i->options->checksum, i->options->source.path_in_image,
+                        &i->stack, err) < 0)
     return -1;
   return check_format(i, i->stack.content->ops->name, err);
 }
@@ -113,7 +114,8 @@ make_identity(struct importing *i)
     return;
   const struct import_options *o = i->options;
   CLEANUP(freep)
-  char *text = xasprintf("%s\n%s\n%s\n%s\n%" PRIu64, i->source->label, i->source->identity,
+  char *text = xasprintf("%s\n%s\n%s\n%s\n%s\n%" PRIu64, i->source->label, i->source->identity,
+                         o->source.path_in_image ? o->source.path_in_image : "",
                          o->checksum ? o->checksum : "", i->layout ? "chunks" : "stream", o->size);
   char digest[DIGEST_SHA256_HEX];
   digest_sha256_hex(text, strlen(text), digest);

@@ -307,11 +307,13 @@ run_sink(const char *url, struct error **err)
   struct sink *sink;
   if (sink_open(url, &sink_options, file_size(), &sink, err) < 0)
     return -1;
-  if (fill_sink(sink, file_size(), err) < 0) {
+  int r = fill_sink(sink, file_size(), err);
+  if (r == 0)
+    r = sink->ops->commit(sink, err);
+  if (r < 0)
     sink->ops->abort(sink);
-    return -1;
-  }
-  return sink->ops->commit(sink, err);
+  sink->ops->close(sink);
+  return r;
 }
 
 /* ---- the command line --------------------------------------------------------------------------

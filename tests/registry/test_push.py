@@ -13,6 +13,9 @@ import oci_image
 from registry import Failure, info, tool
 
 
+LARGE_CHUNKS = 4
+
+
 @pytest.fixture(scope="session")
 def large(tmp_path_factory):
     """A file of some chunks of an upload, with a hole in it; its path."""
@@ -151,6 +154,10 @@ def test_an_upload_goes_on_where_it_broke(fake, large, faults):
     assert tool("cat", fake.url()) == large.read_bytes()
     assert fake.patch_faults == []
     assert not fake.uploads
+    # Nothing was sent again without asking first what has arrived.
+    failed = sum(fault is not None for fault in faults)
+    assert fake.count("GET", "/blobs/uploads/") == failed
+    assert fake.count("PATCH", "/blobs/uploads/") - failed <= LARGE_CHUNKS + 1  # the configuration
 
 
 def test_an_upload_that_is_given_up_begins_anew(fake, large):
