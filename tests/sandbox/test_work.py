@@ -29,7 +29,7 @@ def certificates(tmp_path_factory):
 @pytest.fixture
 def ceph_files(cluster):
     """Configuration and keyring where any user can read them: without capabilities root is one, too."""
-    with tempfile.TemporaryDirectory(prefix="imprint-test-") as folder:
+    with tempfile.TemporaryDirectory(prefix="imprint-test-", dir="/tmp") as folder:
         os.chmod(folder, 0o755)
         conf, keyring = os.path.join(folder, "ceph.conf"), os.path.join(folder, "keyring")
         shutil.copy(cluster.conf, conf)
