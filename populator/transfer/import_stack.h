@@ -5,12 +5,14 @@
 #ifndef POPULATOR_TRANSFER_IMPORT_STACK_H
 #define POPULATOR_TRANSFER_IMPORT_STACK_H
 
+#include "populator/format/probe.h"
 #include "populator/source/source.h"
 #include "populator/transfer/content_stream.h"
 
 struct import_stack {
   struct content_stream *content;
   struct stream *counted; /* the source's bytes as they come; below the content */
+  struct probe probe;     /* what the content is; of a foreign format, it is the file itself */
 };
 
 /* checksum: of the source, or NULL. */

@@ -11,6 +11,7 @@ import time
 import pytest
 
 import nbd
+from foreign import KINDS, descriptor
 from disk import PROGRAMS, copy, finish, probe, same_content, start
 from sandbox import NOBODY, is_running, processes_of
 
@@ -19,37 +20,6 @@ MIB = 1 << 20
 
 def run(*command):
     return subprocess.run([*map(str, command)], check=True, capture_output=True, text=True).stdout
-
-
-# Every kind that qemu-img makes of one file.
-KINDS = {
-    "vmdk": ("vmdk", []),
-    "vmdk-stream": ("vmdk", ["subformat=streamOptimized"]),
-    "vmdk-version-6": ("vmdk", ["compat6=on"]),
-    "vmdk-zeroed": ("vmdk", ["zeroed_grain=on"]),
-    "vdi": ("vdi", []),
-    "vdi-static": ("vdi", ["static=on"]),
-    "vhd": ("vpc", []),
-    "vhd-exact": ("vpc", ["force_size=on"]),
-    "vhd-fixed": ("vpc", ["subformat=fixed", "force_size=on"]),
-    "vhdx": ("vhdx", []),
-    "vhdx-fixed": ("vhdx", ["subformat=fixed"]),
-    "vhdx-small-blocks": ("vhdx", ["block_size=1M"]),
-    "qed": ("qed", []),
-    "qed-small-clusters": ("qed", ["cluster_size=4096", "table_size=2"]),
-}
-
-
-@pytest.fixture(scope="session")
-def images(disk, tmp_path_factory):
-    """The disk in each kind."""
-    folder = tmp_path_factory.mktemp("foreign")
-    made = {}
-    for kind, (image_format, options) in KINDS.items():
-        made[kind] = folder / kind
-        joined = ["-o", ",".join(options)] if options else []
-        run("qemu-img", "convert", "-f", "raw", "-O", image_format, *joined, disk, made[kind])
-    return made
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -126,24 +96,6 @@ def test_format_that_qemu_is_not_asked_for(disk):
 
 
 # Files that name others.
-
-DESCRIPTOR = """# Disk DescriptorFile
-version=1
-CID=deadbeef
-parentCID={parent}
-createType="{kind}"
-{more}
-# Extent description
-{extent}
-
-ddb.virtualHWVersion = "4"
-ddb.adapterType = "ide"
-"""
-
-
-def descriptor(extent, kind="monolithicFlat", parent="ffffffff", more=""):
-    return DESCRIPTOR.format(extent=extent, kind=kind, parent=parent, more=more).encode()
-
 
 SECRET = "/etc/passwd"
 LIBRARY = "/usr/lib/x86_64-linux-gnu/libc.so.6"
