@@ -69,10 +69,14 @@ import_to(const char *url, struct image_spec *spec, struct error **err)
   if (jobs < 1 || jobs > JOBS_MAX)
     return error_set(err, ERROR_INVALID_ARGUMENT, "--jobs: a number from 1 to %d is needed",
                      JOBS_MAX);
+  /* While there is one thread; without it only foreign formats cannot be read. */
+  CLEANUP(foreign_helper_freep) struct foreign_helper *foreign = NULL;
+  (void)foreign_helper_start(&(struct foreign_helper_options){0}, &foreign, NULL);
   if (ceph_flags_open(spec, &location, err) < 0)
     return -1;
   options.location = location;
   options.image = spec->image;
+  options.foreign = foreign;
   source_flags_options(&options.source);
   interrupt_cancels(&progress);
   struct import_result result;
@@ -105,10 +109,9 @@ const struct command command_import = {
     .text =
         "SOURCE is a path, file:///PATH, - (standard input), http(s)://…, s3://BUCKET/KEY,\n"
         "docker://REGISTRY/REPOSITORY:TAG, oci-archive:PATH, nbd://…, nbds://…, nbd+unix://… or\n"
-        "rbd:POOL/IMAGE@SNAPSHOT. What it is, is told by its content: raw or qcow2, also inside\n"
-        "gzip, xz, zstd. It is read once and written straight into RBD; zeros are not written. "
-        "Killed\n"
-        "at any moment and called again, it goes on.\n",
+        "rbd:POOL/IMAGE@SNAPSHOT. What it is, is told by its content: raw, qcow2, vmdk, vdi, vhd,\n"
+        "vhdx or qed, also inside gzip, xz, zstd. It is read once and written straight into RBD;\n"
+        "zeros are not written. Killed at any moment and called again, it goes on.\n",
     .sets = sets,
     .arguments_min = 2,
     .arguments_max = 2,

@@ -171,6 +171,16 @@ probe_is_foreign(enum probe_format format)
          format == PROBE_VHDX || format == PROBE_QED;
 }
 
+int
+probe_refuse(const struct probe *probe, struct error **err)
+{
+  if (probe->format == PROBE_LUKS)
+    return error_set(err, ERROR_INVALID_ARGUMENT,
+                     "the image is encrypted (LUKS), which cannot be imported: decrypt it first");
+  return error_set(err, ERROR_INVALID_ARGUMENT, "the image is %s, which cannot be imported",
+                   probe->name);
+}
+
 #define VHD_DISK_TYPE 60
 #define VHD_CHECKSUM 64
 #define VHD_FIXED 2

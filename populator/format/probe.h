@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "lib/base/error.h"
+
 /* As many bytes are looked at, where there are as many: an ISO 9660 volume says so at 32 KiB. */
 #define PROBE_BYTES ((size_t)64 << 10)
 #define PROBE_FOOTER_BYTES ((size_t)512)
@@ -42,6 +44,9 @@ void probe_bytes(const void *bytes, size_t len, struct probe *ret_probe);
 bool probe_is_compressed(enum probe_format format);
 /* It is read with qemu's help, from a file that can be read anywhere. */
 bool probe_is_foreign(enum probe_format format);
+
+/* Why what is none of these cannot be imported: INVALID_ARGUMENT, -1. */
+int probe_refuse(const struct probe *probe, struct error **err);
 
 /* Whether the last 512 bytes of a file that looks raw are the footer of a fixed VHD, sound to its
  * checksum: then the disk is what stands before it. */

@@ -543,6 +543,12 @@ qcow2_stream_below(struct qcow2_stream *stream)
   return stream->below;
 }
 
+struct stream *
+qcow2_stream_take_below(struct qcow2_stream *stream)
+{
+  return TAKE(stream->below);
+}
+
 struct qcow2_pass *
 qcow2_stream_pass(struct qcow2_stream *stream)
 {

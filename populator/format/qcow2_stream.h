@@ -38,6 +38,8 @@ const struct qcow2_header *qcow2_stream_header(const struct qcow2_stream *stream
 uint64_t qcow2_stream_position(const struct qcow2_stream *stream);
 /* The stream it reads from, which it still owns. */
 struct stream *qcow2_stream_below(struct qcow2_stream *stream);
+/* Hands it over: then the stream can only be closed. */
+struct stream *qcow2_stream_take_below(struct qcow2_stream *stream);
 
 /* The next extent: its host_length bytes are put into buf. Data is as it is on the disk, runs of
  * clusters up to the room; a compressed cluster is given as it is in the file, for

@@ -8,6 +8,7 @@
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
 #include "lib/ceph/image_reader.h"
+#include "populator/source/rbd.h"
 #include "populator/source/seek_stream.h"
 #include "populator/source/sources.h"
 
@@ -17,8 +18,7 @@
 
 struct image_source {
   struct source source;
-  struct cluster *cluster;
-  struct location *location;
+  struct location *location; /* its own */
   struct image_reader *reader;
 
   pthread_mutex_t mutex; /* guards all below: the window that was last asked for */
@@ -74,7 +74,6 @@ image_source_close(struct source *source)
   struct image_source *image = (struct image_source *)source;
   image_reader_close(image->reader);
   location_close(image->location);
-  cluster_unref(image->cluster);
   image_extents_clear(&image->extents);
   (void)pthread_mutex_destroy(&image->mutex);
   source_clear(source);
@@ -90,22 +89,51 @@ image_source_free(struct image_source *image)
 
 DEFINE_CLEANUP(struct image_source *, image_source_free)
 
+/* Takes the location, also when it fails. */
 static int
-open_image(struct image_source *image, const struct image_path *path,
-           const struct cluster_config *config, struct error **err)
+open_at(struct location *location, const char *name, const char *snapshot, const char *label,
+        struct source **ret_source, struct error **err)
 {
-  if (cluster_connect(config, NULL, &image->cluster, err) < 0 ||
-      location_open(image->cluster, path->pool, path->name_space, &image->location, err) < 0 ||
-      image_reader_open(image->location, path->name, path->snapshot, &image->reader, err) < 0)
+  CLEANUP(image_source_freep) struct image_source *image = xcalloc(1, sizeof(*image));
+  image->source.ops = &source_rbd_ops;
+  image->source.label = xstrdup(label);
+  image->location = location;
+  (void)pthread_mutex_init(&image->mutex, NULL);
+  if (image_reader_open(location, name, snapshot, &image->reader, err) < 0)
     return -1;
   image->source.size = image_reader_size(image->reader);
   image->source.can_seek = image->source.can_resume = true;
-  if (path->snapshot)
-    image->source.identity = xasprintf("rbd:%s:%lld:%s:%s:%llu", cluster_id(image->cluster),
-                                       (long long)image->location->pool_id,
-                                       image->location->name_space, image_reader_id(image->reader),
+  if (snapshot)
+    image->source.identity = xasprintf("rbd:%s:%lld:%s:%s:%llu", cluster_id(location->cluster),
+                                       (long long)location->pool_id, location->name_space,
+                                       image_reader_id(image->reader),
                                        (unsigned long long)image_reader_snap_id(image->reader));
+  *ret_source = &TAKE(image)->source;
   return 0;
+}
+
+int
+rbd_source_open(struct location *location, const char *name, struct source **ret_source,
+                struct error **err)
+{
+  struct location *own = NULL;
+  CLEANUP(freep) char *label = xasprintf("rbd:%s/%s", location->label, name);
+  if (location_open_by_id(location->cluster, location->pool_id, location->name_space, &own, err) <
+      0)
+    return -1;
+  return open_at(own, name, NULL, label, ret_source, err);
+}
+
+static int
+open_path(const struct image_path *path, const struct cluster_config *config, const char *url,
+          struct source **ret_source, struct error **err)
+{
+  CLEANUP(cluster_unrefp) struct cluster *cluster = NULL;
+  struct location *location = NULL;
+  if (cluster_connect(config, NULL, &cluster, err) < 0 ||
+      location_open(cluster, path->pool, path->name_space, &location, err) < 0)
+    return -1;
+  return open_at(location, path->name, path->snapshot, url, ret_source, err);
 }
 
 static int
@@ -115,16 +143,9 @@ image_source_open(const char *url, const struct source_options *options, struct 
   struct image_path path = {0};
   if (parse_path(url, &path, err) < 0)
     return -1;
-  CLEANUP(image_source_freep) struct image_source *image = xcalloc(1, sizeof(*image));
-  image->source.ops = &source_rbd_ops;
-  image->source.label = xstrdup(url);
-  (void)pthread_mutex_init(&image->mutex, NULL);
-  int r = open_image(image, &path, &options->ceph, err);
+  int r = open_path(&path, &options->ceph, url, ret_source, err);
   image_path_clear(&path);
-  if (r < 0)
-    return -1;
-  *ret_source = &TAKE(image)->source;
-  return 0;
+  return r;
 }
 
 static int

@@ -69,7 +69,7 @@ decode(struct wire_reader *reader, struct checkpoint *checkpoint)
 {
   size_t len = 0;
   uint32_t kind = wire_get_u32(reader);
-  if (kind > CHECKPOINT_STREAM)
+  if (kind > CHECKPOINT_DONE)
     reader->failed = true;
   checkpoint->kind = (enum checkpoint_kind)kind;
   const char *identity = get_bytes(reader, &len);

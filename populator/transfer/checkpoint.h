@@ -14,6 +14,8 @@
 enum checkpoint_kind {
   CHECKPOINT_CHUNKS, /* a source that can be read anywhere: which chunks are done */
   CHECKPOINT_STREAM, /* one that is read front to back: the state of its streams */
+  CHECKPOINT_SPOOL,  /* the same, and all that is left goes to a spool first: see there */
+  CHECKPOINT_DONE,   /* all is written and proven; only the end is missing */
 };
 
 struct checkpoint {

@@ -6,20 +6,16 @@
 
 #include "lib/base/digest.h"
 #include "lib/base/memory.h"
-#include "populator/format/probe.h"
 #include "populator/transfer/cancel_watch.h"
-#include "populator/transfer/checksum_stream.h"
 #include "populator/transfer/import_chunks.h"
-#include "populator/transfer/import_stack.h"
-#include "populator/transfer/import_stream.h"
-#include "populator/transfer/qcow2_layout.h"
-#include "populator/transfer/raw_layout.h"
+#include "populator/transfer/import_disk.h"
+#include "populator/transfer/import_front.h"
 
 /* An import on its way. */
 struct importing {
   const struct import_options *options;
   struct source *source;
-  struct layout *layout;     /* a source that is read anywhere … */
+  struct import_disk disk;   /* a source that is read anywhere … */
   struct import_stack stack; /* … or front to back */
   char *identity;            /* of the source and what is asked of it; NULL: cannot be resumed */
   struct target *target;
@@ -30,7 +26,7 @@ static void
 importing_clear(struct importing *i)
 {
   target_close(i->target);
-  layout_close(i->layout);
+  import_disk_close(&i->disk);
   if (i->stack.content)
     import_stack_close(&i->stack);
   source_close(i->source);
@@ -51,27 +47,6 @@ check_format(const struct importing *i, const char *name, struct error **err)
                    wanted);
 }
 
-/* Looks at the first bytes of a source that can be read anywhere. */
-static int
-probe_source(struct source *source, struct probe *ret_probe, struct error **err)
-{
-  size_t len = source->size < PROBE_BYTES ? (size_t)source->size : PROBE_BYTES;
-  CLEANUP(freep) char *bytes = xcalloc(len + 1, 1);
-  if (len > 0 && source->ops->read_at(source, bytes, len, 0, err) < 0)
-    return -1;
-  probe_bytes(bytes, len, ret_probe);
-  return 0;
-}
-
-static int
-open_layout(struct importing *i, const struct probe *probe, struct error **err)
-{
-  if (probe->format == PROBE_QCOW2)
-    return qcow2_layout_open(i->source, i->options->workers, &i->layout, err);
-  i->layout = raw_layout_new(i->source);
-  return 0;
-}
-
 /* A layer around the image and a checksum of the image itself: only a stream proves both. */
 static bool
 must_stream(const struct importing *i)
@@ -79,28 +54,45 @@ must_stream(const struct importing *i)
   return !i->source->can_seek || (i->options->checksum && i->source->ops->digest_begin);
 }
 
+/* qemu-nbd reads what it wants of a file, not all of it: what is to be proven must be read before.
+ */
+static bool
+must_prove(const struct importing *i)
+{
+  return i->options->checksum || i->source->digest || i->source->ops->digest_begin;
+}
+
 /* Chooses the way. */
 static int
 open_content(struct importing *i, struct error **err)
 {
   struct probe probe = {.format = PROBE_GZIP};
-  if (!must_stream(i) && probe_source(i->source, &probe, err) < 0)
+  if (!must_stream(i) && import_disk_probe(i->source, &probe, err) < 0)
     return -1;
-  if (probe.format == PROBE_QCOW2 || probe.format == PROBE_RAW) {
-    if (check_format(i, probe.name, err) < 0)
+  if (probe.format == PROBE_QCOW2 || probe.format == PROBE_RAW ||
+      (probe_is_foreign(probe.format) && !must_prove(i))) {
+    if (import_disk_open(i->source, &probe, i->options->foreign, i->options->workers, &i->disk,
+                         err) < 0)
       return -1;
-    return open_layout(i, &probe, err);
+    return check_format(i, i->disk.format, err);
   }
   if (import_stack_open(i->source, i->options->checksum, i->options->source.path_in_image,
                         &i->stack, err) < 0)
     return -1;
-  return check_format(i, i->stack.content->ops->name, err);
+  /* A VHD of fixed size looks raw until its end. */
+  bool may_be_vhd = i->stack.probe.format == PROBE_RAW && i->options->format &&
+                    strcmp(i->options->format, "vhd") == 0;
+  return may_be_vhd ? 0 : check_format(i, i->stack.probe.name, err);
 }
 
+/* CONTENT_SIZE_UNKNOWN where only the end tells, or qemu-nbd, once it has the file. */
 static uint64_t
 virtual_size(const struct importing *i)
 {
-  return i->layout ? i->layout->virtual_size : i->stack.content->virtual_size;
+  if (i->disk.layout)
+    return i->disk.layout->virtual_size;
+  return probe_is_foreign(i->stack.probe.format) ? CONTENT_SIZE_UNKNOWN
+                                                 : i->stack.content->virtual_size;
 }
 
 /* ---- where it goes ------------------------------------------------------------------------------
@@ -114,9 +106,10 @@ make_identity(struct importing *i)
     return;
   const struct import_options *o = i->options;
   CLEANUP(freep)
-  char *text = xasprintf("%s\n%s\n%s\n%s\n%s\n%" PRIu64, i->source->label, i->source->identity,
-                         o->source.path_in_image ? o->source.path_in_image : "",
-                         o->checksum ? o->checksum : "", i->layout ? "chunks" : "stream", o->size);
+  char *text =
+      xasprintf("%s\n%s\n%s\n%s\n%s\n%" PRIu64, i->source->label, i->source->identity,
+                o->source.path_in_image ? o->source.path_in_image : "",
+                o->checksum ? o->checksum : "", i->disk.layout ? "chunks" : "stream", o->size);
   char digest[DIGEST_SHA256_HEX];
   digest_sha256_hex(text, strlen(text), digest);
   i->identity = xstrdup(digest);
@@ -160,59 +153,33 @@ static int
 run_chunks(struct importing *i, struct error **err)
 {
   const struct import_chunks_options options = {
-      .source = i->source,
-      .layout = i->layout,
+      .source = i->disk.source,
+      .layout = i->disk.layout,
       .target = i->target,
       .identity = i->identity,
-      .checksum = i->options->checksum ? i->options->checksum : i->source->digest,
+      .checksum = i->options->checksum ? i->options->checksum : i->disk.source->digest,
       .workers = i->options->workers,
       .progress = i->options->progress,
   };
   return import_chunks(&options, i->checkpoint.identity ? &i->checkpoint : NULL, err);
 }
 
-static uint64_t
-stream_position(void *context)
-{
-  struct importing *i = context;
-  atomic_store(&i->options->progress->fetched, checksum_stream_fetched(i->stack.counted));
-  return checksum_stream_position(i->stack.counted);
-}
-
-/* Goes on from the checkpoint if that works; else the stack stays as it was opened, at the
- * beginning. */
-static void
-resume_stack(struct importing *i)
-{
-  struct import_stack restored;
-  if (i->checkpoint.kind != CHECKPOINT_STREAM || i->checkpoint.state.len == 0 ||
-      import_stack_restore(i->source, i->options->checksum, &i->checkpoint.state, &restored, NULL) <
-          0)
-    return;
-  import_stack_close(&i->stack);
-  i->stack = restored;
-}
-
 static int
-run_stream(struct importing *i, uint64_t *ret_size, struct error **err)
+run_front(struct importing *i, uint64_t *ret_size, struct error **err)
 {
-  if (i->checkpoint.identity)
-    resume_stack(i);
-  atomic_store(&i->options->progress->total,
-               i->source->size == SOURCE_SIZE_UNKNOWN ? 0 : i->source->size);
-  const struct import_stream_options options = {
-      .stack = &i->stack,
+  const struct import_front_options options = {
+      .source = i->source,
+      .checksum = i->options->checksum,
+      .foreign = i->options->foreign,
       .target = i->target,
+      .layout = i->options->layout,
       .identity = i->identity,
-      .size_limit = i->options->size ? i->options->size : UINT64_MAX,
-      .position = stream_position,
-      .context = i,
+      .size = i->options->size,
+      .workers = i->options->workers,
       .progress = i->options->progress,
   };
-  if (import_stream(&options, ret_size, err) < 0 ||
-      checksum_stream_finish(i->stack.counted, err) < 0)
-    return -1;
-  return target_set_end(i->target, *ret_size, err);
+  return import_front(&options, &i->stack, i->checkpoint.identity ? &i->checkpoint : NULL, ret_size,
+                      err);
 }
 
 /* ---- the end -----------------------------------------------------------------------------------
@@ -247,17 +214,19 @@ run(struct importing *i, struct import_result *result, struct error **err)
 {
   CLEANUP(error_freep) struct error *failure = NULL;
   *result = (struct import_result){
-      .format = i->layout ? i->layout->ops->name : i->stack.content->ops->name,
+      .format = i->disk.layout ? i->disk.format : i->stack.probe.name,
       .virtual_size = virtual_size(i),
       .resumed_at = i->checkpoint.identity ? i->checkpoint.position : 0,
   };
   uint64_t end = 0;
-  int r = i->layout ? run_chunks(i, &failure) : run_stream(i, &end, &failure);
-  if (r == 0) {
-    if (result->virtual_size == CONTENT_SIZE_UNKNOWN)
-      result->virtual_size = end;
-    return commit(i, result, err);
+  int r = i->disk.layout ? run_chunks(i, &failure) : run_front(i, &end, &failure);
+  if (r == 0 && !i->disk.layout) {
+    result->virtual_size = end;
+    result->format = i->stack.probe.name;
+    r = check_format(i, result->format, &failure);
   }
+  if (r == 0)
+    return commit(i, result, err);
   if (is_images_fault(failure->code))
     (void)target_discard(TAKE(i->target), NULL);
   return error_set(err, failure->code, "%s", failure->message);

@@ -2,12 +2,13 @@
 /* Imports an image: from wherever, whatever it is, into an RBD image.
  *
  * A source that can be read anywhere and holds the image as it is goes through import_chunks.h; all
- * others are read front to back, import_stream.h. Either can be killed at any moment and called
+ * others are read front to back, import_front.h. Either can be killed at any moment and called
  * again: it goes on. */
 #ifndef POPULATOR_TRANSFER_IMPORT_H
 #define POPULATOR_TRANSFER_IMPORT_H
 
 #include "lib/ceph/image.h"
+#include "populator/format/foreign/foreign_helper.h"
 #include "populator/source/source.h"
 #include "populator/transfer/progress.h"
 
@@ -15,13 +16,14 @@ struct import_options {
   const char *url;
   struct source_options source;
   struct location *location;
-  const char *image;          /* name of the target */
-  struct image_layout layout; /* of the target, when it is made */
-  bool is_existing;           /* fill an image that is there */
-  uint64_t size;              /* of the target; content must fit. 0: as large as the content */
-  const char *checksum;       /* of the source's bytes, "sha256:…", or NULL */
-  const char *format;         /* "auto", or what the content must be */
-  const char *snapshot;       /* made when all is there, or NULL */
+  const char *image;              /* name of the target */
+  struct image_layout layout;     /* of the target, when it is made */
+  bool is_existing;               /* fill an image that is there */
+  uint64_t size;                  /* of the target; content must fit. 0: as large as the content */
+  const char *checksum;           /* of the source's bytes, "sha256:…", or NULL */
+  const char *format;             /* "auto", or what the content must be */
+  const char *snapshot;           /* made when all is there, or NULL */
+  struct foreign_helper *foreign; /* or NULL: foreign formats are refused */
   unsigned workers;
   struct progress *progress;
 };

@@ -149,7 +149,8 @@ fetch(struct chunk_import *import, char *buf, uint64_t offset, uint64_t len, str
   struct source *source = import->options->source;
   if (source->ops->read_at(source, buf, len, offset, err) < 0)
     return -1;
-  atomic_fetch_add(&import->options->progress->fetched, len);
+  if (!import->options->is_local)
+    atomic_fetch_add(&import->options->progress->fetched, len);
   return 0;
 }
 

@@ -17,6 +17,7 @@ struct import_chunks_options {
   struct target *target;
   const char *identity; /* of the source, for checkpoints; NULL: none are made */
   const char *checksum; /* "sha256:…" of the whole file, or NULL */
+  bool is_local;        /* what is read here was fetched before */
   unsigned workers;
   struct progress *progress;
 };

@@ -25,9 +25,12 @@ open_content(struct stream *stream, const struct probe *probe, uint64_t raw_size
     *ret_content = raw_content_new(TAKE(owned), raw_size);
     return 0;
   default:
-    return error_set(err, ERROR_INVALID_ARGUMENT,
-                     "%s cannot be imported from a source that is read front to back", probe->name);
+    break;
   }
+  if (!probe_is_foreign(probe->format))
+    return probe_refuse(probe, err);
+  *ret_content = raw_content_new_file(TAKE(owned), 0);
+  return 0;
 }
 
 static_assert(CONTENT_SIZE_UNKNOWN == SOURCE_SIZE_UNKNOWN, "one is given for the other");
@@ -72,7 +75,7 @@ import_stack_open(struct source *source, const char *checksum, const char *path,
   struct content_stream *content;
   if (open_content(inside, &probe, raw_size, &content, err) < 0)
     return -1;
-  *ret_stack = (struct import_stack){.content = content, .counted = counted};
+  *ret_stack = (struct import_stack){.content = content, .counted = counted, .probe = probe};
   return 0;
 }
 

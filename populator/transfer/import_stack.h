@@ -12,6 +12,7 @@
 struct import_stack {
   struct content_stream *content;
   struct stream *counted; /* the source's bytes as they come; below the content */
+  struct probe probe;     /* what the content is; of a foreign format, it is the file itself */
 };
 
 /* Takes compressions off, and an archive around the image, with whatever is compressed inside it.

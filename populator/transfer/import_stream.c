@@ -21,7 +21,6 @@ struct stream_import {
   struct buffer state; /* taken, and not yet saved, when it is not empty */
   uint64_t state_position;
   int64_t next_state_ms;
-  uint64_t end; /* of the content so far */
   bool can_save;
 };
 
@@ -88,8 +87,6 @@ write_piece(struct stream_import *import, const struct content_piece *piece, str
     return error_set(err, ERROR_OUT_OF_RANGE,
                      "the content is larger than the %llu bytes that there is room for",
                      (unsigned long long)import->options->size_limit);
-  if (end > import->end)
-    import->end = end;
   if (target_make_room(import->options->target, end, err) < 0)
     return -1;
   return content_writer_copy(&import->writer, piece->data, piece->len, piece->offset, err);
@@ -116,7 +113,7 @@ run(struct stream_import *import, struct error **err)
 }
 
 int
-import_stream(const struct import_stream_options *options, uint64_t *ret_size, struct error **err)
+import_stream(const struct import_stream_options *options, struct error **err)
 {
   struct stream_import import = {.options = options,
                                  .next_state_ms = clock_now_ms() + CHECKPOINT_MS};
@@ -135,6 +132,5 @@ import_stream(const struct import_stream_options *options, uint64_t *ret_size, s
   buffer_clear(&import.state);
   buffer_pool_free(import.pool);
   image_writer_free(import.image);
-  *ret_size = import.end;
   return r;
 }

@@ -21,8 +21,7 @@ struct import_stream_options {
   struct progress *progress;
 };
 
-/* *ret_size is where the content ends. CANCELLED when progress->is_cancelled was set. */
-int import_stream(const struct import_stream_options *options, uint64_t *ret_size,
-                  struct error **err);
+/* CANCELLED when progress->is_cancelled was set. */
+int import_stream(const struct import_stream_options *options, struct error **err);
 
 #endif

@@ -2,35 +2,30 @@
 #include "populator/transfer/target.h"
 
 #include <string.h>
-#include <time.h>
 
-#include "lib/base/clock.h"
-#include "lib/base/log.h"
 #include "lib/base/memory.h"
-#include "lib/base/process_id.h"
 #include "lib/ceph/blob.h"
 #include "lib/ceph/directory.h"
 #include "lib/ceph/header.h"
-#include "lib/ceph/image_clients.h"
+#include "populator/transfer/import_owner.h"
 
 #define KEY_READY "imprint.ready"
 #define KEY_IMPORTING "imprint.importing"
-#define KEY_OWNER "imprint.import.owner"
 #define KEY_SOURCE "imprint.import.source"
 /* An image whose size is not known begins with this and is doubled. */
 #define GROWING_FIRST_BYTES ((uint64_t)1 << 30)
 #define GROWING_UNIT_BYTES ((uint64_t)1 << 20)
-/* Ceph lets a silent client's watch live for 30 seconds. */
-#define OWNER_WAIT_MS 45000
 
 struct target {
   struct location *location; /* its own */
   char *name;
   char *id;
   char *checkpoint_name;
+  char *spool_name;
   struct image *image;
   bool is_existing;
-  bool is_growing; /* its size was not known */
+  bool is_growing;       /* its size was not known */
+  uint64_t virtual_size; /* of the content, as it was said at the beginning */
   uint64_t size_bytes;
 };
 
@@ -50,6 +45,7 @@ target_free(struct target *target)
   free(target->name);
   free(target->id);
   free(target->checkpoint_name);
+  free(target->spool_name);
   free(target);
 }
 
@@ -67,75 +63,33 @@ target_image(struct target *target)
   return target->image;
 }
 
+struct location *
+target_location(struct target *target)
+{
+  return target->location;
+}
+
+const char *
+target_name(const struct target *target)
+{
+  return target->name;
+}
+
+const char *
+target_spool_name(const struct target *target)
+{
+  return target->spool_name;
+}
+
 static void
 set_id(struct target *target, char *id)
 {
   free(target->id);
   free(target->checkpoint_name);
+  free(target->spool_name);
   target->id = id;
   target->checkpoint_name = xasprintf("imprint.checkpoint.%s", id);
-}
-
-/* ---- who works on it ------------------------------------------------------------------------- */
-
-/* "<process> <Ceph address>" */
-static char *
-owner_text(const struct target *target)
-{
-  CLEANUP(freep) char *process = process_id_self();
-  return xasprintf("%s %s", process ? process : "?", target->location->cluster->address);
-}
-
-/* A predecessor on this machine that is certainly dead is thrown out of the cluster at once. */
-static void
-fence_dead_owner(struct target *target, const struct string_map *metadata)
-{
-  const char *owner = string_map_get(metadata, KEY_OWNER);
-  const char *space = owner ? strchr(owner, ' ') : NULL;
-  if (!space)
-    return;
-  CLEANUP(freep) char *process = xstrndup(owner, (size_t)(space - owner));
-  if (process_id_is_dead(process))
-    (void)cluster_fence_client(target->location->cluster, space + 1, NULL);
-}
-
-/* The address of another client that has the image open, to be freed; NULL when there is none. */
-static int
-other_client(struct target *target, char **ret_address, struct error **err)
-{
-  struct image_clients clients;
-  if (image_clients_list(target->location, target->id, &clients, err) < 0)
-    return -1;
-  uint64_t own = cluster_client_id(target->location->cluster);
-  *ret_address = NULL;
-  for (size_t i = 0; i < clients.count && !*ret_address; i++) {
-    if (clients.items[i].id != own)
-      *ret_address = xstrdup(clients.items[i].address);
-  }
-  image_clients_clear(&clients);
-  return 0;
-}
-
-static int
-wait_for_owner(struct target *target, struct error **err)
-{
-  const struct timespec pause = {.tv_nsec = 500L * 1000000};
-  int64_t deadline_ms = clock_now_ms() + OWNER_WAIT_MS;
-  for (bool is_first = true;; is_first = false) {
-    CLEANUP(freep) char *address = NULL;
-    if (other_client(target, &address, err) < 0)
-      return -1;
-    if (!address)
-      return 0;
-    if (clock_now_ms() > deadline_ms)
-      return error_set(err, ERROR_FAILED_PRECONDITION,
-                       "image '%s/%s' is in use by the Ceph client at %s: another import?",
-                       target->location->label, target->name, address);
-    if (is_first)
-      log_info("image '%s/%s' is still held by the Ceph client at %s: waiting",
-               target->location->label, target->name, address);
-    (void)nanosleep(&pause, NULL);
-  }
+  target->spool_name = xasprintf("imprint.spool.%s", id);
 }
 
 /* ---- begin ----------------------------------------------------------------------------------- */
@@ -144,9 +98,9 @@ static int
 mark(struct target *target, const struct target_options *options, struct error **err)
 {
   struct string_map set = {0};
-  CLEANUP(freep) char *owner = owner_text(target);
+  CLEANUP(freep) char *owner = import_owner_text(target->location->cluster);
   string_map_set(&set, KEY_IMPORTING, target->id);
-  string_map_set(&set, KEY_OWNER, owner);
+  string_map_set(&set, IMPORT_OWNER_KEY, owner);
   string_map_set(&set, KEY_SOURCE, options->source_label);
   int r = header_update_metadata(target->location, target->id, &set, NULL, err);
   string_map_clear(&set);
@@ -202,12 +156,34 @@ take_up(struct target *target, const struct target_options *options, const struc
   return mark(target, options, err);
 }
 
-/* Waits until nobody else works on it; one who died here is thrown out at once. */
 static int
 wait_until_free(struct target *target, const struct header *header, struct error **err)
 {
-  fence_dead_owner(target, &header->metadata);
-  return wait_for_owner(target, err);
+  return import_owner_wait(target->location, target->name, target->id, &header->metadata, err);
+}
+
+int
+target_discard_spool(struct target *target, struct error **err)
+{
+  CLEANUP(target_freep) struct target *spool = xcalloc(1, sizeof(*spool));
+  CLEANUP(error_freep) struct error *failure = NULL;
+  struct header header;
+  char *id = NULL;
+  spool->name = xstrdup(target->spool_name);
+  if (directory_id_of(target->location, spool->name, &id, &failure) < 0)
+    return failure->code == ERROR_NOT_FOUND ? 0 : pass_on(err, failure);
+  set_id(spool, id);
+  if (location_open_by_id(target->location->cluster, target->location->pool_id,
+                          target->location->name_space, &spool->location, err) < 0)
+    return -1;
+  int r = 0;
+  if (header_read(spool->location, spool->id, &header, NULL) == 0) {
+    r = wait_until_free(spool, &header, err);
+    header_clear(&header);
+  }
+  if (r == 0)
+    r = blob_remove(spool->location, spool->checkpoint_name, err);
+  return r < 0 ? -1 : image_discard(spool->location, spool->name, err);
 }
 
 /* What to do with an image of this name that is there. */
@@ -226,6 +202,8 @@ open_found(struct target *target, const struct target_options *options,
                                    target->location->label, target->name);
     if (r == 0)
       r = take_up(target, options, &header, checkpoint, err);
+    if (r == 0 && !checkpoint->identity)
+      r = target_discard_spool(target, err);
     if (has_header)
       header_clear(&header);
     return r;
@@ -247,7 +225,8 @@ open_found(struct target *target, const struct target_options *options,
     return r;
   /* Begun by an import of something else, or never finished by rbd itself: make it anew, so that
    * nothing of the old is left in it. */
-  if (blob_remove(target->location, target->checkpoint_name, err) < 0 ||
+  if (target_discard_spool(target, err) < 0 ||
+      blob_remove(target->location, target->checkpoint_name, err) < 0 ||
       image_discard(target->location, target->name, err) < 0)
     return -1;
   return make(target, options, err);
@@ -262,6 +241,7 @@ target_open(struct location *location, const struct target_options *options,
   target->name = xstrdup(options->name);
   target->is_existing = options->is_existing;
   target->is_growing = options->virtual_size == TARGET_SIZE_UNKNOWN && !options->is_existing;
+  target->virtual_size = options->virtual_size;
   if (location_open_by_id(location->cluster, location->pool_id, location->name_space,
                           &target->location, err) < 0)
     return -1;
@@ -318,7 +298,9 @@ int
 target_save(struct target *target, const struct checkpoint *checkpoint, struct error **err)
 {
   struct buffer data = {0};
-  checkpoint_encode(checkpoint, &data);
+  struct checkpoint record = *checkpoint;
+  record.virtual_size = target->virtual_size;
+  checkpoint_encode(&record, &data);
   int r = blob_write(target->location, target->checkpoint_name, data.data, data.len, err);
   buffer_clear(&data);
   return r;
@@ -340,7 +322,7 @@ target_commit(struct target *target, const char *snapshot, const struct string_m
   if (!target->is_existing)
     string_map_set(&set, KEY_READY, target->id);
   string_map_set(&remove, KEY_IMPORTING, "");
-  string_map_set(&remove, KEY_OWNER, "");
+  string_map_set(&remove, IMPORT_OWNER_KEY, "");
   int r = header_update_metadata(target->location, target->id, &set, &remove, err);
   string_map_clear(&set);
   string_map_clear(&remove);
@@ -352,7 +334,9 @@ target_commit(struct target *target, const char *snapshot, const struct string_m
 int
 target_discard(struct target *target, struct error **err)
 {
-  int r = blob_remove(target->location, target->checkpoint_name, err);
+  int r = target_discard_spool(target, err);
+  if (r == 0)
+    r = blob_remove(target->location, target->checkpoint_name, err);
   if (r == 0 && target->is_existing)
     r = image_empty(target->image, err);
   image_close(TAKE(target->image));

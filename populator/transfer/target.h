@@ -10,7 +10,10 @@
  *
  * and beside it the object imprint.checkpoint.<image id>. All go with the last step, which writes
  * imprint.ready. One process at a time works on an image; one that died is told from one that lives
- * by its watch on the image, or at once when it ran on this machine. */
+ * by its watch on the image, or at once when it ran on this machine.
+ *
+ * Beside it there may be a second one, the spool (import_spool.h), which is named after its id and
+ * never outlives it: whoever removes what an import began removes both. */
 #ifndef POPULATOR_TRANSFER_TARGET_H
 #define POPULATOR_TRANSFER_TARGET_H
 
@@ -43,6 +46,12 @@ struct target;
 int target_open(struct location *location, const struct target_options *options,
                 struct target **ret_target, struct checkpoint *ret_checkpoint, struct error **err);
 struct image *target_image(struct target *target);
+struct location *target_location(struct target *target);
+const char *target_name(const struct target *target);
+/* The name of its spool, be there one or not. */
+const char *target_spool_name(const struct target *target);
+/* Removes what an import into this image has left there, if it has. */
+int target_discard_spool(struct target *target, struct error **err);
 /* Lets go of it; what was written stays for the next process. */
 void target_close(struct target *target);
 DEFINE_CLEANUP(struct target *, target_close)
@@ -52,6 +61,7 @@ int target_make_room(struct target *target, uint64_t end, struct error **err);
 /* The content ended here: an image that was grown gets this size, rounded up to a whole MiB. */
 int target_set_end(struct target *target, uint64_t end, struct error **err);
 
+/* Sets its virtual size to what the target was opened with. */
 int target_save(struct target *target, const struct checkpoint *checkpoint, struct error **err);
 
 /* The import is complete and right: makes the snapshot if there is a name for it, writes the ready

@@ -3,8 +3,11 @@
 
 import os
 import random
+import subprocess
 
 import pytest
+
+from foreign import KINDS
 
 MIB = 1 << 20
 
@@ -34,3 +37,16 @@ def output(tmp_path):
     yield path
     if os.path.exists(path):
         os.unlink(path)
+
+
+@pytest.fixture(scope="session")
+def images(disk, tmp_path_factory):
+    """The disk in each kind."""
+    folder = tmp_path_factory.mktemp("foreign")
+    made = {}
+    for kind, (image_format, options) in KINDS.items():
+        made[kind] = folder / kind
+        joined = ["-o", ",".join(options)] if options else []
+        subprocess.run(["qemu-img", "convert", "-f", "raw", "-O", image_format, *joined, disk, made[kind]],
+                       check=True)
+    return made

@@ -159,7 +159,7 @@ def test_tls_is_not_given_up(disk, tmp_path, certificates):
 
 def test_server_that_is_restarted(disk, tmp_path, output):
     server = nbd.QemuNbd(disk, tmp_path, ["--read-only"]).start()
-    running = start("--retry-first-ms", 50, "--stall", 20, LOCAL, "--chunk", 512, "--threads", 2,
+    running = start("--retry-first-ms", 50, "--stall", 20, LOCAL, "--chunk", 2048, "--threads", 2,
                     "--output", output, unix_uri(server))
     time.sleep(0.3)
     server.kill()
@@ -172,7 +172,7 @@ def test_server_that_is_restarted(disk, tmp_path, output):
 
 def test_server_that_hangs(disk, tmp_path, output):
     with nbd.QemuNbd(disk, tmp_path, ["--read-only"]) as server:
-        running = start("--retry-first-ms", 50, "--stall", 1, LOCAL, "--chunk", 512, "--threads", 2,
+        running = start("--retry-first-ms", 50, "--stall", 1, LOCAL, "--chunk", 2048, "--threads", 2,
                         "--output", output, unix_uri(server))
         time.sleep(0.3)
         server.signal(signal.SIGSTOP)

@@ -13,6 +13,11 @@ import disk as disk_lib
 import process
 
 
+def is_listening(path):
+    with socket.socket(socket.AF_UNIX) as client:
+        return client.connect_ex(path) == 0
+
+
 @pytest.fixture
 def server(disk, tmp_path):
     """Its socket."""
@@ -21,7 +26,7 @@ def server(disk, tmp_path):
                                start_new_session=True)
     pid_file = process.record(f"disk_serve.{running.pid}", running.pid)
     deadline = time.monotonic() + 20
-    while not os.path.exists(path):
+    while not is_listening(path):
         assert running.poll() is None and time.monotonic() < deadline
         time.sleep(0.01)
     yield path

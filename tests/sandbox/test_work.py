@@ -8,6 +8,7 @@ import shutil
 import socket
 import ssl
 import subprocess
+import tempfile
 import threading
 import time
 
@@ -26,16 +27,16 @@ def certificates(tmp_path_factory):
 
 
 @pytest.fixture
-def ceph_files(cluster, tmp_path):
+def ceph_files(cluster):
     """Configuration and keyring where any user can read them: without capabilities root is one, too."""
-    os.chmod(tmp_path, 0o755)
-    for parent in tmp_path.parents[:2]:
-        os.chmod(parent, 0o755)
-    shutil.copy(cluster.conf, tmp_path / "ceph.conf")
-    shutil.copy(os.path.join(cluster.dir, "imprint.keyring"), tmp_path / "keyring")
-    for name in ("ceph.conf", "keyring"):
-        os.chmod(tmp_path / name, 0o644)
-    return tmp_path / "ceph.conf", tmp_path / "keyring"
+    with tempfile.TemporaryDirectory(prefix="imprint-test-", dir="/tmp") as folder:
+        os.chmod(folder, 0o755)
+        conf, keyring = os.path.join(folder, "ceph.conf"), os.path.join(folder, "keyring")
+        shutil.copy(cluster.conf, conf)
+        shutil.copy(os.path.join(cluster.dir, "imprint.keyring"), keyring)
+        for path in (conf, keyring):
+            os.chmod(path, 0o644)
+        yield conf, keyring
 
 
 # RBD: the cluster's addresses are learnt inside.

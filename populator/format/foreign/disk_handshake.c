@@ -89,7 +89,7 @@ is_sound_info(const unsigned char *data, uint32_t len)
   if (name_len > len - sizeof(name_len) - sizeof(count))
     return false;
   memcpy(&count, data + sizeof(name_len) + name_len, sizeof(count));
-  return len == sizeof(name_len) + name_len + sizeof(count) + 2U * be16toh(count);
+  return len == sizeof(name_len) + name_len + sizeof(count) + sizeof(count) * be16toh(count);
 }
 
 /* The end of the negotiation in its old form: no header, and zeros unless both agreed otherwise. */

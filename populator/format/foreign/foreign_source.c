@@ -7,26 +7,25 @@
 #include <sys/socket.h>
 
 #include "lib/base/memory.h"
-#include "populator/format/foreign/block_cache.h"
 #include "populator/format/foreign/disk_server.h"
+#include "populator/format/foreign/foreign_file.h"
 #include "populator/source/disk_client.h"
 #include "populator/source/seek_stream.h"
 
 /* Of the file, at once: what keeps a far server busy. */
 #define SERVER_THREADS 8
-#define CACHE_BLOCKS 32
-#define SECTOR_BYTES 512
 /* The file's own source may try again for long before it gives up, and it must be the first to. */
 #define STALL_S 300
-/* A decoder that does not like its image says so and ends. */
+/* A decoder that does not like its image says so and ends; one that crashed is gone sooner than
+ * that is known. */
 #define END_MS 3000
+#define CRASH_MS 500
 
 struct foreign_source {
   struct source source;
-  struct source *file;
+  struct foreign_file file;
   struct foreign_helper *helper;
   struct disk_uri uri; /* a label, no more */
-  struct block_cache *cache;
   struct disk_server *server;
   pthread_t thread; /* serves the file */
   bool is_serving;
@@ -38,22 +37,10 @@ static const struct source_ops foreign_source_ops;
 /* ---- the file's side ---------------------------------------------------------------------------
  */
 
-/* The file as qemu sees any file: a whole number of sectors, the last one filled up with zeros. Its
- * NBD client hangs on a server that has it otherwise. */
-static uint64_t
-served_size(const struct source *file)
-{
-  return (file->size + SECTOR_BYTES - 1) / SECTOR_BYTES * SECTOR_BYTES;
-}
-
 static int
 read_file(void *context, void *buf, size_t len, uint64_t offset, struct error **err)
 {
-  struct foreign_source *foreign = context;
-  uint64_t left = offset < foreign->file->size ? foreign->file->size - offset : 0;
-  size_t part = len < left ? len : (size_t)left;
-  memset((char *)buf + part, 0, len - part);
-  return part > 0 ? block_cache_read(foreign->cache, buf, part, offset, err) : 0;
+  return foreign_file_read(&((struct foreign_source *)context)->file, buf, len, offset, err);
 }
 
 static bool
@@ -77,12 +64,11 @@ serve_main(void *arg)
 static int
 start_serving(struct foreign_source *foreign, struct error **err)
 {
-  struct disk_server_options options = {.size = served_size(foreign->file),
+  struct disk_server_options options = {.size = foreign->file.size,
                                         .read = read_file,
                                         .heard = on_heard,
                                         .context = foreign,
                                         .threads = SERVER_THREADS};
-  foreign->cache = block_cache_new(foreign->file, CACHE_BLOCKS);
   foreign->server = disk_server_new(&options);
   int r = pthread_create(&foreign->thread, NULL, serve_main, foreign);
   if (r != 0)
@@ -101,7 +87,7 @@ take_connection(void *context)
 }
 
 /* Replaces what the client saw by what lies behind it: the file could not be read, or qemu-nbd does
- * not like it. -1. */
+ * not like it; else the file is damaged where it was read. -1. */
 static int
 explain(struct foreign_source *foreign, int64_t wait_ms, struct error *seen, struct error **err)
 {
@@ -109,6 +95,8 @@ explain(struct foreign_source *foreign, int64_t wait_ms, struct error *seen, str
   CLEANUP(error_freep) struct error *reason = disk_server_failure(foreign->server);
   if (!reason && owned->code != ERROR_CANCELLED)
     (void)foreign_helper_check(foreign->helper, wait_ms, &reason);
+  if (!reason && owned->code != ERROR_CANCELLED)
+    error_make(&reason, ERROR_DATA_LOSS, "damaged: %s", owned->message);
   const struct error *told = reason ? reason : owned;
   return error_set(err, told->code, "'%s': %s", foreign->source.label, told->message);
 }
@@ -140,7 +128,7 @@ foreign_close(struct source *source)
     (void)pthread_join(foreign->thread, NULL);
   }
   disk_server_free(foreign->server);
-  block_cache_free(foreign->cache);
+  foreign_file_clear(&foreign->file);
   disk_uri_clear(&foreign->uri);
   source_clear(source);
   free(foreign);
@@ -162,11 +150,12 @@ foreign_source_open(struct foreign_helper *helper, struct source *file, const ch
   CLEANUP(foreign_freep) struct foreign_source *foreign = xcalloc(1, sizeof(*foreign));
   foreign->source.ops = &foreign_source_ops;
   foreign->source.label = xstrdup(file->label);
-  foreign->file = file;
   foreign->helper = helper;
   foreign->uri.label = xasprintf("the disk in %s", file->label);
   if (file->identity)
     foreign->source.identity = xasprintf("%s:%s", format, file->identity);
+  if (foreign_file_init(&foreign->file, file, format, err) < 0)
+    return -1;
   if (foreign_helper_open(helper, format, err) < 0)
     return error_wrap(err, "'%s': read %s", file->label, format);
   if (start_serving(foreign, err) < 0 || open_disk(foreign, err) < 0)
@@ -182,7 +171,7 @@ foreign_read_at(struct source *source, void *buf, size_t len, uint64_t offset, s
   struct error *seen = NULL;
   return disk_client_read(foreign->client, buf, len, offset, &seen) == 0
              ? 0
-             : explain(foreign, 0, seen, err);
+             : explain(foreign, CRASH_MS, seen, err);
 }
 
 static int
@@ -193,7 +182,7 @@ foreign_data_range(struct source *source, uint64_t offset, uint64_t *ret_start, 
   struct error *seen = NULL;
   return disk_client_data_range(foreign->client, offset, ret_start, ret_end, &seen) == 0
              ? 0
-             : explain(foreign, 0, seen, err);
+             : explain(foreign, CRASH_MS, seen, err);
 }
 
 static void
@@ -201,8 +190,8 @@ foreign_cancel(struct source *source)
 {
   struct foreign_source *foreign = (struct foreign_source *)source;
   disk_client_cancel(foreign->client);
-  if (foreign->file->ops->cancel)
-    foreign->file->ops->cancel(foreign->file);
+  if (foreign->file.source->ops->cancel)
+    foreign->file.source->ops->cancel(foreign->file.source);
 }
 
 static const struct source_ops foreign_source_ops = {

@@ -154,7 +154,7 @@ test_a_block_that_many_want_is_read_once(void)
   CLEANUP(block_cache_freep) struct block_cache *cache = block_cache_new(&pattern.source, 4);
   struct reader readers[6] = {0};
   for (unsigned i = 0; i < 6; i++)
-    readers[i] = (struct reader){.offset = i * 100, .len = 50};
+    readers[i] = (struct reader){.offset = (uint64_t)i * 100, .len = 50};
   start_readers(readers, 6, cache, 1);
   gate_wait_arrived(&gate, 1);
   gate_open(&gate);

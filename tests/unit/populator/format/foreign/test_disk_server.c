@@ -203,7 +203,7 @@ test_export_is_read(void)
   check_reads(&client, 0, 1);
   check_reads(&client, 511, 1 << 20);
   check_reads(&client, SIZE - 1, 1);
-  check_reads(&client, SIZE - 5 * (1 << 20) - 3, 5 << 20); /* in several pieces */
+  check_reads(&client, SIZE - ((uint64_t)5 << 20) - 3, 5 << 20); /* in several pieces */
   put_request(&client, DISK_DISCONNECT, 0, 0, 0);
   CU_ASSERT(is_hung_up(&client));
   CHECK_NUMBER(client_finish(&client), 0);
