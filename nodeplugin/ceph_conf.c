@@ -65,6 +65,7 @@ ceph_conf_write(const char *run_dir, const struct cluster_config *config, char *
     /* helpers are many: no socket and no file of each */
     append_setting(&text, "admin_socket", "");
     append_setting(&text, "log_file", "");
+    append_setting(&text, "run_dir", run_dir); /* rbd-nbd dies where the usual one is missing */
     r = write_text(path, &text, err);
   }
   buffer_clear(&text);

@@ -2,8 +2,10 @@
 /* The mapper of rbd-nbd: a process a device that serves the kernel's nbd through librbd, with all
  * that librbd can do (every feature, limits).
  *
- * The process is in a session of its own and outlives this program. The kernel keeps, with the
- * device, a cookie that we give it: the volume's id. When the process dies the kernel holds back
+ * The process is in a session of its own and outlives this program. It holds a lock of the file
+ * RUN_DIR/nbd.<image id>: that is how its life or death is told, because the kernel goes on telling
+ * the pid of the first one when another has taken its place. The kernel keeps, with the device, a
+ * cookie that we give it: the volume's id. When the process dies the kernel holds back
  * the I/O for a while, and nbd_reattach() starts another one for the same device; neither a pod nor
  * a filesystem notices more than a pause. */
 #include "nodeplugin/nbd.h"
@@ -11,6 +13,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <time.h>
 
@@ -20,6 +23,7 @@
 #include "lib/base/text.h"
 #include "nodeplugin/block_device.h"
 #include "nodeplugin/ceph_conf.h"
+#include "nodeplugin/nbd_netlink.h"
 #include "nodeplugin/sys_call.h"
 #include "nodeplugin/sysfs.h"
 #include "nodeplugin/tool.h"
@@ -111,25 +115,31 @@ find_name(const struct volume_id *id)
   return name;
 }
 
-/* Whether a process serves the device. The kernel tells which one until the device is given up,
- * also when it is dead. */
-static bool
-is_served(const char *name)
+/* The lock of the process that serves a volume, taken: there is none. -1 when there is one. */
+static int
+take_lock(const struct mapper_env *env, const struct volume_id *id)
 {
-  CLEANUP(freep) char *folder = xasprintf("/sys/block/%s", name);
-  CLEANUP(freep) char *pid = sysfs_read(folder, "pid");
-  uint64_t number;
-  if (!pid || text_to_u64(pid, 10, &number) < 0)
-    return false;
-  CLEANUP(freep) char *process = xasprintf("/proc/%s", pid);
-  CLEANUP(freep) char *command = sysfs_read(process, "comm");
-  return command && text_starts_with(command, PROGRAM);
+  CLEANUP(freep) char *path = xasprintf("%s/nbd.%s", env->run_dir, id->image_id);
+  int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+    return fd;
+  int cause = errno;
+  if (fd >= 0)
+    (void)close(fd);
+  errno = cause;
+  return -1;
+}
+
+static bool
+is_served(const struct mapper_env *env, const struct volume_id *id)
+{
+  CLEANUP(closep) int fd = take_lock(env, id);
+  return fd < 0 && errno == EWOULDBLOCK;
 }
 
 static bool
 nbd_find(const struct mapper_env *env, const struct volume_id *id, struct mapping *ret_mapping)
 {
-  (void)env;
   CLEANUP(freep) char *name = find_name(id);
   if (!name)
     return false;
@@ -141,7 +151,7 @@ nbd_find(const struct mapper_env *env, const struct volume_id *id, struct mappin
   *ret_mapping = (struct mapping){.mapper = &nbd_mapper,
                                   .number = number,
                                   .is_read_only = sysfs_is(folder, "ro", "1"),
-                                  .is_alive = is_served(name),
+                                  .is_alive = is_served(env, id),
                                   .device = TAKE(device)};
   return true;
 }
@@ -155,6 +165,9 @@ start(const struct mapper_env *env, const struct map_request *request, const cha
       struct subprocess **ret_server, struct error **err)
 {
   const struct location *location = request->location;
+  CLEANUP(closep) int lock = take_lock(env, request->id); /* handed over */
+  if (lock < 0)
+    return error_set_errno(err, errno, "lock the volume for " PROGRAM);
   CLEANUP(freep) char *program = tool_find(PROGRAM);
   CLEANUP(freep) char *conf = NULL;
   if (!program)
@@ -191,12 +204,13 @@ start(const struct mapper_env *env, const struct map_request *request, const cha
   argv[count++] = spec;
   argv[count] = NULL;
   const char *const environment[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
-  const struct subprocess_fd fds[] = {{.from = log, .to = 1}, {.from = log, .to = 2}};
+  const struct subprocess_fd fds[] = {
+      {.from = log, .to = 1}, {.from = log, .to = 2}, {.from = lock, .to = 3}};
   struct subprocess_options options = {.program = program,
                                        .argv = argv,
                                        .env = environment,
                                        .fds = fds,
-                                       .fd_count = 2,
+                                       .fd_count = 3,
                                        .is_detached = true};
   int r = SYS_CALL(subprocess_start(&options, ret_server, err));
   for (size_t i = 0; i < made_count; i++)
@@ -257,16 +271,29 @@ nbd_map(const struct mapper_env *env, const struct map_request *request,
   return 0;
 }
 
+/* The process lets go of the image as it ends: only then is the volume free for other nodes. */
+static void
+wait_for_end(const struct mapper_env *env, const struct volume_id *id, int64_t deadline_ms)
+{
+  CLEANUP(freep) char *lock = xasprintf("%s/nbd.%s", env->run_dir, id->image_id);
+  if (access(lock, F_OK) < 0)
+    return;
+  while (is_served(env, id) && clock_now_ms() < deadline_ms)
+    pause_a_moment();
+  (void)SYS_CALL(unlink(lock));
+}
+
 static int
 nbd_unmap(const struct mapper_env *env, const struct volume_id *id, bool is_forced,
           struct error **err)
 {
-  (void)env;
   int64_t deadline_ms = clock_now_ms() + UNMAP_WAIT_MS;
   for (;;) {
     CLEANUP(freep) char *name = find_name(id);
-    if (!name)
+    if (!name) {
+      wait_for_end(env, id, deadline_ms);
       return 0;
+    }
     CLEANUP(freep) char *device = xasprintf("/dev/%s", name);
     const char *const argv[] = {PROGRAM, "-c", "/dev/null", "unmap", device, NULL};
     int status;
@@ -274,25 +301,28 @@ nbd_unmap(const struct mapper_env *env, const struct volume_id *id, bool is_forc
     if (tool_run(argv, is_forced ? UNMAP_WAIT_MS / 2 : UNMAP_WAIT_MS, &status, &output, err) < 0)
       return -1;
     CLEANUP(freep) char *left = find_name(id);
-    if (!left)
-      return 0;
-    if (clock_now_ms() > deadline_ms)
+    if (left && clock_now_ms() > deadline_ms)
       return error_set(err, ERROR_FAILED_PRECONDITION, "unmap '%s': %s", device, output);
     pause_a_moment();
   }
 }
 
-/* rbd-nbd hears of a new size by itself and tells the kernel. */
+/* rbd-nbd hears of a new size by itself; where it cannot tell the kernel, we do. */
 static int
 nbd_resize(const struct mapper_env *env, const struct volume_id *id, const struct mapping *mapping,
            uint64_t size_bytes, struct error **err)
 {
-  (void)env, (void)id, (void)mapping, (void)size_bytes, (void)err;
-  return 0;
+  (void)env;
+  uint64_t index;
+  CLEANUP(freep) char *text = volume_id_encode(id);
+  CLEANUP(freep) char *cookie = xasprintf(COOKIE_PREFIX "%s", text);
+  if (text_to_u64(mapping->device + strlen("/dev/nbd"), 10, &index) < 0)
+    return error_set(err, ERROR_INTERNAL, "'%s' is no nbd device", mapping->device);
+  return nbd_netlink_resize((uint32_t)index, cookie, size_bytes, err);
 }
 
 void
-nbd_list_orphans(struct volume_id **ret_ids, size_t *ret_count)
+nbd_list_orphans(const struct mapper_env *env, struct volume_id **ret_ids, size_t *ret_count)
 {
   struct sysfs_names names;
   *ret_ids = NULL;
@@ -302,8 +332,8 @@ nbd_list_orphans(struct volume_id **ret_ids, size_t *ret_count)
     CLEANUP(freep) char *folder = xasprintf("/sys/block/%s", names.items[i]);
     CLEANUP(freep) char *cookie = read_cookie(folder);
     struct volume_id id;
-    if (!cookie || is_served(names.items[i]) ||
-        volume_id_decode(cookie + strlen(COOKIE_PREFIX), &id, NULL) < 0)
+    if (!cookie || volume_id_decode(cookie + strlen(COOKIE_PREFIX), &id, NULL) < 0 ||
+        is_served(env, &id))
       continue;
     *ret_ids = xrealloc(*ret_ids, *ret_count + 1, sizeof(**ret_ids));
     (*ret_ids)[(*ret_count)++] = id;

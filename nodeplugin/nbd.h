@@ -6,6 +6,6 @@
 #include "nodeplugin/mapper.h"
 
 /* The volumes whose device nobody serves; to be freed. Mapping one anew takes its device over. */
-void nbd_list_orphans(struct volume_id **ret_ids, size_t *ret_count);
+void nbd_list_orphans(const struct mapper_env *env, struct volume_id **ret_ids, size_t *ret_count);
 
 #endif

@@ -42,7 +42,7 @@ look(struct job *job)
   struct reattacher *reattacher = CONTAINER_OF(job, struct reattacher, job);
   struct volume_id *ids;
   size_t count;
-  nbd_list_orphans(&ids, &count);
+  nbd_list_orphans(&reattacher->node->env, &ids, &count);
   for (size_t i = 0; i < count; i++) {
     CLEANUP(error_freep) struct error *err = NULL;
     CLEANUP(freep) char *text = volume_id_encode(&ids[i]);
@@ -76,7 +76,7 @@ reattacher_kick(struct reattacher *reattacher)
   size_t count;
   if (atomic_load(&reattacher->is_busy))
     return;
-  nbd_list_orphans(&ids, &count);
+  nbd_list_orphans(&reattacher->node->env, &ids, &count);
   free(ids);
   if (count == 0)
     return;
