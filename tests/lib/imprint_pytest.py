@@ -25,6 +25,7 @@ class Reporter:
     def __init__(self, screen):
         self.screen = screen
         self.reports = []
+        self.missed = None  # the first try of the case under way
 
     def pytest_runtest_logreport(self, report):
         self.reports.append(report)
@@ -33,22 +34,31 @@ class Reporter:
         reports, self.reports = self.reports, []
         failed = next((r for r in reports if r.failed), None)
         skipped = next((r for r in reports if r.skipped), None)
+        missed = next((r for r in reports if r.outcome == "rerun"), None)
+        if missed:  # there will be another try
+            self.missed = missed
+            return
+        again, self.missed = self.missed, None
         seconds = sum(r.duration for r in reports)
         name = nodeid.removeprefix("tests/").replace(".py::", "::")
         if failed:
-            crash = getattr(failed.longrepr, "reprcrash", None)
-            reason = crash.message.splitlines()[0] if crash and crash.message else failed.when
-            results.report("fail", name, seconds, reason, output_of(failed), self.screen)
+            results.report("fail", name, seconds, reason_of(failed), output_of(failed), self.screen)
         elif skipped:
             reason = skipped.longrepr[2] if isinstance(skipped.longrepr, tuple) else ""
             results.report("skip", name, seconds, reason, "", self.screen)
         else:
-            results.report("pass", name, seconds, stream=self.screen)
+            reason = f"at the second try; the first: {reason_of(again)}" if again else ""
+            results.report("pass", name, seconds, reason, stream=self.screen)
 
     def pytest_collectreport(self, report):
         if report.failed:  # a file that does not even import
             results.report("fail", report.nodeid, None, "cannot be collected", str(report.longrepr),
                            self.screen)
+
+
+def reason_of(failed):
+    crash = getattr(failed.longrepr, "reprcrash", None)
+    return crash.message.splitlines()[0] if crash and crash.message else failed.when
 
 
 def output_of(failed):
