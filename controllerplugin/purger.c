@@ -16,6 +16,7 @@
 #include "lib/base/worker_pool.h"
 #include "lib/ceph/header.h"
 #include "lib/ceph/trash.h"
+#include "lib/ceph/trash_lock.h"
 
 /* Removals at once over all pools: enough to free an image every few milliseconds, too few to be
  * felt by those who work. */
@@ -27,7 +28,10 @@
 /* How long a removal that waits for calls to end sleeps before it looks again. */
 #define LOOK_AGAIN_MS 20
 /* What could not be removed is tried again after this. */
-#define RETRY_MS 30000
+#define RETRY_MS 25000
+#define RETRY_SPREAD_MS 10000
+/* How often the lock on a trash is renewed while removals are under way. */
+#define RENEW_MS (TRASH_LOCK_SECONDS * 1000 / 4)
 /* A cluster that could not be looked through is tried again after this. */
 #define SWEEP_AGAIN_MS 5000
 
@@ -39,6 +43,8 @@ struct plot {
   int64_t again_ms; /* else at this time */
   unsigned running; /* removals under way */
   bool has_removed; /* since it was last listed: what was kept by a clone may go now */
+  bool is_locked;   /* by us: trash_lock.h; purge() alone uses this and the next */
+  int64_t renew_ms; /* the lock, at this time, if removals are still under way */
 };
 
 struct purger {
@@ -73,6 +79,15 @@ wait_for_change(struct purger *purger, int64_t until_ms)
   }
   struct timespec until = clock_timespec_of_ms(until_ms);
   (void)pthread_cond_timedwait(&purger->change, &purger->mutex, &until);
+}
+
+/* When to look at the plot again. Two controllers that are in each other's way should not meet
+ * there again and again: each has a number of its own. */
+static int64_t
+next_try(const struct plot *plot)
+{
+  uint64_t own = cluster_client_id(plot->location->cluster);
+  return clock_now_ms() + RETRY_MS + (int64_t)(own * 997 % RETRY_SPREAD_MS);
 }
 
 /* ---- removing -------------------------------------------------------------------------------- */
@@ -127,7 +142,7 @@ run_removal(struct job *job)
   if (r == 0)
     plot->has_removed = true;
   if (plot->running == 0) {
-    plot->again_ms = clock_now_ms() + RETRY_MS;
+    plot->again_ms = next_try(plot);
     if (plot->has_removed)
       make_all_due(purger, plot->location->cluster);
   }
@@ -192,6 +207,27 @@ submit_free(struct purger *purger, struct plot *plot, struct trash *trash)
   free(headers);
 }
 
+/* Whether the trash is ours to empty. */
+static bool
+lock_plot(struct plot *plot)
+{
+  CLEANUP(error_freep) struct error *err = NULL;
+  bool is_ours = false;
+  if (trash_lock_take(plot->location, &is_ours, &err) < 0)
+    log_debug("locking a trash failed, it is tried again: %s", err->message);
+  plot->is_locked = is_ours;
+  plot->renew_ms = clock_now_ms() + RENEW_MS;
+  return is_ours;
+}
+
+static void
+unlock_plot(struct plot *plot)
+{
+  if (plot->is_locked)
+    trash_lock_release(plot->location);
+  plot->is_locked = false;
+}
+
 /* Hands what may go to the workers. Whether there is something to come back for. */
 static bool
 list_plot(struct purger *purger, struct plot *plot)
@@ -203,7 +239,10 @@ list_plot(struct purger *purger, struct plot *plot)
     return true;
   }
   bool has_any = trash.count > 0 || trash.is_being_removed;
-  submit_free(purger, plot, &trash);
+  if (trash.count == 0)
+    unlock_plot(plot);
+  else if (lock_plot(plot))
+    submit_free(purger, plot, &trash);
   trash_clear(&trash);
   return has_any;
 }
@@ -219,21 +258,37 @@ forget(struct purger *purger, struct plot *plot)
   free(plot);
 }
 
-/* The next plot to list, or NULL and how long to wait. Called with the mutex held. */
-static struct plot *
-next_plot(struct purger *purger, int64_t *ret_until_ms)
+/* What a plot needs. */
+enum care { CARE_NONE, CARE_LIST, CARE_LOCK, CARE_UNLOCK };
+
+static enum care
+care_of(const struct plot *plot, int64_t now_ms)
+{
+  if (plot->running > 0) /* its last removal wakes us */
+    return plot->is_locked && plot->renew_ms <= now_ms ? CARE_LOCK : CARE_NONE;
+  if (plot->is_due || plot->again_ms <= now_ms)
+    return CARE_LIST;
+  return plot->is_locked ? CARE_UNLOCK : CARE_NONE;
+}
+
+/* The next plot that needs something, or CARE_NONE and how long to wait. Called with the mutex
+ * held.
+ */
+static enum care
+next_care(struct purger *purger, struct plot **ret_plot, int64_t *ret_until_ms)
 {
   int64_t now_ms = clock_now_ms();
   *ret_until_ms = CLOCK_NEVER_MS;
   for (struct plot *plot = purger->plots; plot; plot = plot->next) {
-    if (plot->running > 0)
-      continue; /* its last removal wakes us */
-    if (plot->is_due || plot->again_ms <= now_ms)
-      return plot;
-    if (plot->again_ms < *ret_until_ms)
-      *ret_until_ms = plot->again_ms;
+    enum care care = care_of(plot, now_ms);
+    *ret_plot = plot;
+    if (care != CARE_NONE)
+      return care;
+    int64_t at_ms = plot->running > 0 ? plot->renew_ms : plot->again_ms;
+    if (at_ms < *ret_until_ms)
+      *ret_until_ms = at_ms;
   }
-  return NULL;
+  return CARE_NONE;
 }
 
 static void
@@ -329,6 +384,31 @@ replace_connection(struct purger *purger, struct plot *plot)
   (void)pthread_mutex_lock(&purger->mutex);
 }
 
+/* Called with the mutex held, which is given up while Ceph works. */
+static void
+list_and_forget(struct purger *purger, struct plot *plot)
+{
+  plot->is_due = plot->has_removed = false;
+  plot->again_ms = next_try(plot);
+  (void)pthread_mutex_unlock(&purger->mutex);
+  bool has_any = list_plot(purger, plot);
+  (void)pthread_mutex_lock(&purger->mutex);
+  if (!has_any && !plot->is_due && plot->running == 0)
+    forget(purger, plot);
+}
+
+/* Called with the mutex held, which is given up while Ceph works. */
+static void
+change_lock(struct purger *purger, struct plot *plot, bool is_wanted)
+{
+  (void)pthread_mutex_unlock(&purger->mutex);
+  if (is_wanted)
+    (void)lock_plot(plot);
+  else
+    unlock_plot(plot);
+  (void)pthread_mutex_lock(&purger->mutex);
+}
+
 static void
 purge(struct job *job)
 {
@@ -336,22 +416,16 @@ purge(struct job *job)
   (void)pthread_mutex_lock(&purger->mutex);
   while (!purger->is_stopping) {
     int64_t until_ms;
-    struct plot *plot = next_plot(purger, &until_ms);
-    if (!plot) {
+    struct plot *plot = NULL;
+    enum care care = next_care(purger, &plot, &until_ms);
+    if (care == CARE_NONE)
       wait_for_change(purger, until_ms);
-      continue;
-    }
-    if (cluster_is_blocklisted(plot->location->cluster)) {
+    else if (care != CARE_LIST)
+      change_lock(purger, plot, care == CARE_LOCK);
+    else if (cluster_is_blocklisted(plot->location->cluster))
       replace_connection(purger, plot);
-      continue;
-    }
-    plot->is_due = plot->has_removed = false;
-    plot->again_ms = clock_now_ms() + RETRY_MS;
-    (void)pthread_mutex_unlock(&purger->mutex);
-    bool has_any = list_plot(purger, plot);
-    (void)pthread_mutex_lock(&purger->mutex);
-    if (!has_any && !plot->is_due && plot->running == 0)
-      forget(purger, plot);
+    else
+      list_and_forget(purger, plot);
   }
   (void)pthread_mutex_unlock(&purger->mutex);
 }
@@ -398,8 +472,10 @@ purger_free(struct purger *purger)
 {
   if (!purger)
     return;
-  while (purger->plots)
+  while (purger->plots) {
+    unlock_plot(purger->plots);
     forget(purger, purger->plots);
+  }
   worker_pool_free(purger->pool);
   (void)pthread_mutex_destroy(&purger->mutex);
   (void)pthread_cond_destroy(&purger->change);

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two controllers on one pool, as for a while when a leader is replaced: neither is in the other's
+way."""
+
+import concurrent.futures
+import contextlib
+import time
+
+import rbd
+
+import volumes
+from controller import Controller
+from volumes import MIB, create
+
+SIZE = 8 * MIB
+VOLUMES = 24
+
+
+@contextlib.contextmanager
+def two_controllers(cluster, folder):
+    with contextlib.ExitStack() as stack:
+        running = [
+            stack.enter_context(Controller(cluster.dir, folder / name)) for name in ("one", "other")
+        ]
+        yield running, [stack.enter_context(controller.client()) for controller in running]
+
+
+def test_both_empty_the_trash(cluster, tmp_path):
+    """Both find the same trash when they start, and begin to remove the same images."""
+    with two_controllers(cluster, tmp_path) as (controllers, clients):
+        made = [create(clients[0], f"v{i}", SIZE).volume_id for i in range(VOLUMES)]
+        for handle in made:
+            volumes.write(cluster, handle, "x")
+        for controller in controllers:
+            controller.kill()
+        with cluster.ioctx(volumes.POOL) as ioctx:
+            for name in cluster.images(volumes.POOL):
+                rbd.RBD().trash_move(ioctx, name)
+        with concurrent.futures.ThreadPoolExecutor(2) as threads:
+            list(threads.map(lambda controller: controller.start(), controllers))
+        begin = time.monotonic()
+        volumes.assert_nothing_left(cluster)
+        took = time.monotonic() - begin
+        print(f"{VOLUMES} images were gone after {took:.1f} s")
+        for controller in controllers:
+            assert "failed" not in controller.log_text()
