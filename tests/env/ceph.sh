@@ -10,6 +10,7 @@
 #   ceph_pool DIR POOL [NAMESPACE…]
 #   ceph_real_pace DIR
 #   osd_pause DIR, osd_resume DIR   SIGSTOP, SIGCONT: connections stay open, nothing answers
+#   mon_pause DIR, mon_resume DIR   the same for the monitor
 #   osd_stop DIR, osd_start DIR     TERM and a new process: connections break
 #
 # The monitor commits at once and not once a second, so that tests do not wait for it;
@@ -210,16 +211,18 @@ ceph_real_pace() {
   ceph_cmd "$1" tell mon.a config set paxos_min_wait 0.05
 }
 
-osd_signal() { # DIR SIGNAL
-  process_pid "$1/pids" osd.0 || {
-    echo "the OSD does not run" >&2
+ceph_signal() { # DIR DAEMON SIGNAL
+  process_pid "$1/pids" "$2" || {
+    echo "$2 does not run" >&2
     return 1
   }
-  kill -"$2" "$REPLY"
+  kill -"$3" "$REPLY"
 }
 
-osd_pause() { osd_signal "$1" STOP; }
-osd_resume() { osd_signal "$1" CONT; }
+osd_pause() { ceph_signal "$1" osd.0 STOP; }
+osd_resume() { ceph_signal "$1" osd.0 CONT; }
+mon_pause() { ceph_signal "$1" mon.a STOP; }
+mon_resume() { ceph_signal "$1" mon.a CONT; }
 osd_stop() { process_stop "$1/pids" osd.0 10; }
 
 osd_start() {
@@ -236,7 +239,8 @@ if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
       "$@"
       trap - EXIT
       ;;
-    ceph_down | ceph_pool | ceph_real_pace | osd_pause | osd_resume | osd_stop | osd_start) "$@" ;;
+    ceph_down | ceph_pool | ceph_real_pace | osd_pause | osd_resume | osd_stop | osd_start | \
+      mon_pause | mon_resume) "$@" ;;
     *) die "usage: $0 FUNCTION DIR …, with a function of the list in its header" ;;
   esac
 fi

@@ -164,7 +164,7 @@ class Cluster:
         texts = [entry["addr"] for entry in osd_map["osds"][0]["public_addrs"]["addrvec"]]
         return [(host, int(port)) for host, port in (text.rsplit(":", 1) for text in texts)]
 
-    # Faults of the OSD, by the functions of tests/env/ceph.sh.
+    # Faults of the daemons, by the functions of tests/env/ceph.sh.
 
     def osd_pause(self):
         """Stops answering, connections stay open."""
@@ -179,6 +179,12 @@ class Cluster:
 
     def osd_start(self):
         self._ceph_sh("osd_start")
+
+    def mon_pause(self):
+        self._ceph_sh("mon_pause")
+
+    def mon_resume(self):
+        self._ceph_sh("mon_resume")
 
     def _ceph_sh(self, function):
         subprocess.run([CEPH_SH, function, self.dir], check=True, stdin=subprocess.DEVNULL)
