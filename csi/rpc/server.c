@@ -25,6 +25,8 @@
 #define MESSAGE_MAX_BYTES (1 << 20)
 /* Calls that gRPC may announce before we asked for the next: hides the time between. */
 #define CALLS_AHEAD 32
+/* What answers need to leave by, and threads to end, when the server stops. */
+#define LEAVE_MS 500
 
 struct rpc_server {
   const struct rpc_service *services;
@@ -339,17 +341,24 @@ rpc_server_start(const struct rpc_server_options *options, struct rpc_server **r
   return 0;
 }
 
-/* Waits until gRPC has let go of every call. */
+/* Waits until gRPC has let go of every call and connection, or, without need for that, until no
+ * call is left. */
 static bool
-wait_shut_down(struct rpc_server *server, int64_t deadline_ms)
+wait_for_end(struct rpc_server *server, bool needs_shut_down, int64_t deadline_ms)
 {
   struct timespec until = clock_timespec_of_ms(deadline_ms);
   MUTEX_GUARD(&server->mutex);
-  while (!server->is_shut_down) {
+  while (!server->is_shut_down && (needs_shut_down || server->call_count > 0)) {
     if (pthread_cond_timedwait(&server->change, &server->mutex, &until) == ETIMEDOUT)
-      return server->is_shut_down;
+      break;
   }
-  return true;
+  return server->is_shut_down || (!needs_shut_down && server->call_count == 0);
+}
+
+static bool
+wait_shut_down(struct rpc_server *server, int64_t wait_ms)
+{
+  return wait_for_end(server, true, clock_now_ms() + wait_ms);
 }
 
 /* Every call that is still without an answer gets one now. */
@@ -375,16 +384,17 @@ answer_all(struct rpc_server *server)
 bool
 rpc_server_stop(struct rpc_server *server, int64_t grace_ms)
 {
-  int64_t deadline_ms = clock_now_ms() + grace_ms;
   grpc_server_shutdown_and_notify(server->grpc, server->queue, &server->shut_down);
-  if (!wait_shut_down(server, deadline_ms)) {
+  if (!wait_for_end(server, false, clock_now_ms() + grace_ms))
     answer_all(server);
-    if (!wait_shut_down(server, clock_now_ms() + 500)) {
-      grpc_server_cancel_all_calls(server->grpc);
-      (void)wait_shut_down(server, clock_now_ms() + 500);
-    }
+  /* A caller who keeps a connection open and does not listen to it would hold gRPC up. */
+  if (!wait_shut_down(server, LEAVE_MS)) {
+    grpc_server_cancel_all_calls(server->grpc);
+    (void)wait_shut_down(server, LEAVE_MS);
   }
-  if (!worker_pool_stop(server->pool, deadline_ms + 500))
+  /* From now, not from the end of the grace: workers without work need a moment, too. */
+  if (!worker_pool_stop(server->pool, clock_now_ms() + LEAVE_MS) ||
+      !wait_shut_down(server, LEAVE_MS))
     return false;
   grpc_completion_queue_shutdown(server->queue);
   (void)pthread_join(server->thread, NULL);

@@ -29,8 +29,8 @@ struct rpc_server_options {
 int rpc_server_start(const struct rpc_server_options *options, struct rpc_server **ret_server,
                      struct error **err);
 /* Takes no new calls and waits for those under way, at most grace_ms; then they are answered with
- * UNAVAILABLE. False when a handler still runs: then nothing is freed and the process should exit.
- */
+ * UNAVAILABLE. Connections without a call are not waited for. False when a handler still runs: then
+ * nothing is freed and the process should exit. */
 bool rpc_server_stop(struct rpc_server *server, int64_t grace_ms);
 
 /* Calls taken in and not yet left by their handler. */

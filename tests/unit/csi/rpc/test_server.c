@@ -366,6 +366,49 @@ test_an_idle_server_stops_at_once(void)
   echo_service_stop(&echo);
 }
 
+static int
+connect_to(const struct echo_service *echo)
+{
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s",
+                 echo->endpoint + strlen("unix://"));
+  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  REQUIRE(connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0);
+  return fd;
+}
+
+/* Callers that have said hello, or nothing, and do not listen any more: they answer no ping, which
+ * gRPC waits for before it closes a connection. */
+static void
+test_silent_connections_do_not_hold_up_stopping(void)
+{
+  static const char hello[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0";
+  struct echo_service echo;
+  echo_service_start(&echo, 2, 10);
+  CLEANUP(closep) int greeted = connect_to(&echo);
+  CLEANUP(closep) int mute = connect_to(&echo);
+  REQUIRE(write(greeted, hello, sizeof(hello) - 1) == (ssize_t)sizeof(hello) - 1);
+  CU_ASSERT_EQUAL(echo_probe(&echo, 30000, NULL), 0); /* there is an idle worker, too */
+  int64_t before_ms = clock_now_ms();
+  CU_ASSERT(rpc_server_stop(TAKE(echo.server), 20000));
+  CU_ASSERT(clock_now_ms() - before_ms < 10000);
+  echo_service_stop(&echo);
+  CU_ASSERT(mute >= 0);
+}
+
+/* Not even when the grace is over before it has begun. */
+static void
+test_an_idle_server_stops_without_grace(void)
+{
+  struct echo_service echo;
+  echo_service_start(&echo, 2, 10);
+  CLEANUP(closep) int mute = connect_to(&echo);
+  CU_ASSERT_EQUAL(echo_probe(&echo, 30000, NULL), 0);
+  CU_ASSERT(rpc_server_stop(TAKE(echo.server), 0));
+  echo_service_stop(&echo);
+  CU_ASSERT(mute >= 0);
+}
+
 static void
 test_a_server_takes_the_socket_of_a_dead_one_over(void)
 {
@@ -539,6 +582,8 @@ UNIT_MAIN("csi/rpc/server", UNIT_TEST(test_a_call_reaches_its_handler_and_the_an
           UNIT_TEST(test_stopping_lets_calls_under_way_finish),
           UNIT_TEST(test_stopping_answers_for_a_handler_that_does_not_return),
           UNIT_TEST(test_an_idle_server_stops_at_once),
+          UNIT_TEST(test_silent_connections_do_not_hold_up_stopping),
+          UNIT_TEST(test_an_idle_server_stops_without_grace),
           UNIT_TEST(test_a_server_takes_the_socket_of_a_dead_one_over),
           UNIT_TEST(test_the_socket_is_for_owner_and_group),
           UNIT_TEST(test_a_bad_endpoint_is_refused_with_the_reason),
