@@ -405,6 +405,7 @@ create(struct creation *c, Csi__V1__CreateVolumeResponse *response, struct error
   if (!c->lock || open_location(c, err) < 0 || check_elsewhere(c, err) < 0 ||
       open_source(c, err) < 0)
     return -1;
+  places_prepare(c->controller->places, c->location);
   return find_or_make(c, response, err);
 }
 

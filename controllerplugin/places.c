@@ -10,6 +10,7 @@
 #include "lib/base/lock.h"
 #include "lib/base/memory.h"
 #include "lib/ceph/directory.h"
+#include "lib/ceph/trash.h"
 
 /* So long a new pool or namespace may go unnoticed by the search for a name elsewhere. */
 #define REMEMBER_MS 30000
@@ -19,7 +20,8 @@ struct known {
   struct known *next;
   struct cluster *cluster; /* which connection they belong to; holds a reference */
   struct locations locations;
-  atomic_bool *has_ours; /* for each: whether a name may be taken there */
+  atomic_bool *has_ours;  /* for each: whether a name may be taken there */
+  atomic_bool *has_trash; /* for each: whether something can be deleted there */
   int64_t expires_ms;
   unsigned users; /* the table is one */
 };
@@ -42,6 +44,7 @@ known_free(struct known *known)
 {
   locations_clear(&known->locations);
   free(known->has_ours);
+  free(known->has_trash);
   cluster_unref(known->cluster);
   free(known);
 }
@@ -108,9 +111,12 @@ learn(struct places *places, struct cluster *cluster)
     return NULL;
   }
   known->has_ours = xcalloc(known->locations.count + 1, sizeof(known->has_ours[0]));
-  for (size_t i = 0; i < known->locations.count; i++)
+  known->has_trash = xcalloc(known->locations.count + 1, sizeof(known->has_trash[0]));
+  for (size_t i = 0; i < known->locations.count; i++) {
     atomic_init(&known->has_ours[i],
                 directory_may_have(known->locations.items[i], IMAGE_NAME_PREFIX));
+    atomic_init(&known->has_trash[i], false);
+  }
   known->cluster = cluster_ref(cluster);
   known->expires_ms = clock_now_ms() + REMEMBER_MS;
   known->users = 2; /* the table and the caller */
@@ -171,6 +177,19 @@ places_open(struct places *places, struct cluster *cluster, const char *pool,
   }
   *ret_location = TAKE(location);
   return 0;
+}
+
+void
+places_prepare(struct places *places, struct location *location)
+{
+  struct known *known = find_fresh(places, location->cluster);
+  for (size_t i = 0; known && i < known->locations.count; i++) {
+    if (is_same_place(known->locations.items[i], location) && !atomic_load(&known->has_trash[i]) &&
+        trash_prepare(location, NULL) == 0)
+      atomic_store(&known->has_trash[i], true);
+  }
+  if (known)
+    known_release(places, known);
 }
 
 void

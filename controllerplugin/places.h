@@ -15,6 +15,9 @@ void places_free(struct places *places);
 int places_open(struct places *places, struct cluster *cluster, const char *pool,
                 const char *name_space, struct location **ret_location, struct error **err);
 
+/* Before something is made there: sees to it that it can be deleted even when the pool has become
+ * full. Where that fails, so will the making. */
+void places_prepare(struct places *places, struct location *location);
 /* Something of ours was made there: names may be taken there from now on. */
 void places_note_made(struct places *places, const struct location *location);
 

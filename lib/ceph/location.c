@@ -23,6 +23,9 @@ location_new(struct cluster *cluster, rados_ioctx_t ioctx, const char *name_spac
   location->name_space = xstrdup(name_space);
   location->label = *name_space ? xasprintf("%s/%s", pool, name_space) : xstrdup(pool);
   rados_ioctx_set_namespace(ioctx, name_space);
+  /* Else librados keeps writes to a full pool back until there is space, even those that make some;
+   * so they fail, and what deletes goes through. librbd's handles take it over. */
+  rados_set_pool_full_try(ioctx);
   return location;
 }
 

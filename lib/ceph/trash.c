@@ -89,6 +89,18 @@ move(struct location *location, const char *name, const char *id)
 }
 
 int
+trash_prepare(struct location *location, struct error **err)
+{
+  rados_write_op_t op = rados_create_write_op();
+  rados_write_op_create(op, LIBRADOS_CREATE_IDEMPOTENT, NULL);
+  int r = CEPH_CALL(rados_write_op_operate(op, location->ioctx, TRASH_OBJECT, NULL, 0));
+  rados_release_write_op(op);
+  if (r < 0)
+    return location_error_set(location, err, r, "make the trash of '%s'", location->label);
+  return 0;
+}
+
+int
 trash_move(struct location *location, const char *name, const char *id, struct error **err)
 {
   int r = move(location, name, id);

@@ -8,6 +8,10 @@
 
 #include "lib/ceph/location.h"
 
+/* Makes the object that the trash is kept in. It would be made with the first entry; but in a pool
+ * that has become full meanwhile no object can be made, and nothing could be deleted. */
+int trash_prepare(struct location *location, struct error **err);
+
 /* Moves the image with this name and id; by the id, so that a younger image of the same name is
  * never hit. May be repeated, and done by two at once. Nobody else may have the image open
  * (image_clients_list): librbd's own move asks the image's lock from whoever has it, which costs

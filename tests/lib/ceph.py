@@ -157,11 +157,14 @@ class Cluster:
         with self.ioctx(pool) as ioctx:
             return ioctx.get_stats()
 
+    def osd_map(self):
+        command = json.dumps({"prefix": "osd dump", "format": "json"})
+        return json.loads(self.rados.mon_command(command, b"")[1])
+
     def osd_addresses(self):
         """Where the OSD map says that clients reach the OSD: hosts and ports."""
-        command = json.dumps({"prefix": "osd dump", "format": "json"})
-        osd_map = json.loads(self.rados.mon_command(command, b"")[1])
-        texts = [entry["addr"] for entry in osd_map["osds"][0]["public_addrs"]["addrvec"]]
+        osd = self.osd_map()["osds"][0]
+        texts = [entry["addr"] for entry in osd["public_addrs"]["addrvec"]]
         return [(host, int(port)) for host, port in (text.rsplit(":", 1) for text in texts)]
 
     # Faults of the daemons, by the functions of tests/env/ceph.sh.

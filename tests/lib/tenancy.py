@@ -63,6 +63,9 @@ class Tenancy:
     def parameters(self, **more):
         return volumes.parameters(**{"pool": self.pool, **more})
 
+    def leftovers(self):
+        return [line for pool in self.pools for line in self.cluster.leftovers(pool)]
+
     def assert_nothing_left(self):
         volumes.assert_nothing_left(self.cluster, self.pools)
 

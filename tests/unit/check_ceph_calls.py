@@ -29,6 +29,7 @@ LOCAL = [
     "rados_ioctx_get_id",
     "rados_ioctx_get_pool_name",
     "rados_ioctx_set_namespace",
+    "rados_set_pool_full_try",
     # operations are put together here and sent by rados_*_op_operate
     "rados_create_*_op",
     "rados_release_*_op",
