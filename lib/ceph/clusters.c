@@ -250,6 +250,18 @@ clusters_get(struct clusters *clusters, const char *id, struct cluster **ret_clu
   }
 }
 
+int
+clusters_config(struct clusters *clusters, const char *id, struct cluster_config *ret_config,
+                struct error **err)
+{
+  MUTEX_GUARD(&clusters->mutex);
+  struct clusters_entry *entry = NULL;
+  if (find(clusters, id, &entry, err) < 0)
+    return -1;
+  cluster_config_copy(ret_config, &entry->config);
+  return 0;
+}
+
 void
 clusters_ids(struct clusters *clusters, struct cluster_ids *ret_ids)
 {

@@ -21,6 +21,10 @@ DEFINE_CLEANUP(struct clusters *, clusters_close)
 int clusters_get(struct clusters *clusters, const char *id, struct cluster **ret_cluster,
                  struct error **err);
 
+/* What the file says of a cluster, which is not connected to; to be cleared. */
+int clusters_config(struct clusters *clusters, const char *id, struct cluster_config *ret_config,
+                    struct error **err);
+
 struct cluster_ids {
   char **ids;
   size_t count;

@@ -170,16 +170,32 @@ read_config(rados_t rados, const struct cluster_config *config, struct daemons *
   return 0;
 }
 
+/* What the configuration names itself comes before what a ceph.conf says, or nobody. */
+static char *
+key_files(rados_t rados, const struct cluster_config *config)
+{
+  char keyring[4096] = "", key_file[4096] = "";
+  if (!config->keyring)
+    (void)rados_conf_get(rados, "keyring", keyring, sizeof(keyring));
+  if (!config->key_file)
+    (void)rados_conf_get(rados, "keyfile", key_file, sizeof(key_file));
+  return xasprintf("%s,%s", config->keyring ? config->keyring : keyring,
+                   config->key_file ? config->key_file : key_file);
+}
+
 int
 daemons_of_config(const struct cluster_config *config, struct daemons *ret_daemons,
-                  struct error **err)
+                  char **ret_key_files, struct error **err)
 {
   rados_t rados;
   struct daemons daemons = {0};
-  int r = rados_create2(&rados, "ceph", "client.admin", 0);
+  CLEANUP(freep) char *name = xasprintf("client.%s", config->user ? config->user : "admin");
+  int r = rados_create2(&rados, "ceph", name, 0);
   if (r < 0)
     return ceph_error_set(err, r, "make a Ceph client");
   r = read_config(rados, config, &daemons, err);
+  if (r == 0 && ret_key_files)
+    *ret_key_files = key_files(rados, config);
   rados_shutdown(rados);
   if (r < 0) {
     daemons_clear(&daemons);

@@ -26,9 +26,10 @@ struct daemons {
 #define DAEMONS_MONITOR_PORT_V2 3300
 
 /* The monitors that a configuration names, for the first connection. Names are resolved; monitors
- * that only the DNS knows (by SRV records) are not found. */
+ * that only the DNS knows (by SRV records) are not found. *ret_key_files, which may be NULL, are
+ * the files that a key is looked for in: separated by commas, to be freed. */
 int daemons_of_config(const struct cluster_config *config, struct daemons *ret_daemons,
-                      struct error **err);
+                      char **ret_key_files, struct error **err);
 /* All monitors and OSDs that the cluster knows now. Managers, whose map may only be seen by
  * administrators, stand beside the monitors as a rule. */
 int daemons_of_cluster(struct cluster *cluster, struct daemons *ret_daemons, struct error **err);

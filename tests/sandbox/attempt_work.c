@@ -44,7 +44,7 @@ connect_cluster(char *conf, char *keyring, struct cluster **ret_cluster, struct 
   struct cluster_config config = {
       .cluster_id = cluster_id, .conf_file = conf, .user = user, .keyring = keyring};
   struct daemons daemons = {0};
-  if (daemons_of_config(&config, &daemons, err) < 0 || allow_daemons(&daemons, err) < 0 ||
+  if (daemons_of_config(&config, &daemons, NULL, err) < 0 || allow_daemons(&daemons, err) < 0 ||
       cluster_connect(&config, NULL, ret_cluster, err) < 0 ||
       daemons_of_cluster(*ret_cluster, &daemons, err) < 0 || allow_daemons(&daemons, err) < 0)
     return -1;

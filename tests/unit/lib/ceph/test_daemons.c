@@ -96,7 +96,7 @@ test_configuration_names_monitors_and_ports(void)
                  "ms bind port min = 5000\nms bind port max = 9000\n");
   struct daemons daemons = {0};
   struct cluster_config config = {.conf_file = conf};
-  REQUIRE(daemons_of_config(&config, &daemons, NULL) == 0);
+  REQUIRE(daemons_of_config(&config, &daemons, NULL, NULL) == 0);
   CLEANUP(freep) char *text = text_of(&daemons);
   CHECK_STRING(text, "10.0.0.1:3300 10.0.0.1:6789");
   CHECK_NUMBER(daemons.first_port, 5000);
@@ -105,16 +105,30 @@ test_configuration_names_monitors_and_ports(void)
 
   char monitors[] = "10.0.0.7";
   config = (struct cluster_config){.monitors = monitors};
-  REQUIRE(daemons_of_config(&config, &daemons, NULL) == 0);
+  REQUIRE(daemons_of_config(&config, &daemons, NULL, NULL) == 0);
   CHECK_NUMBER(daemons.count, 1);
   CHECK_NUMBER(daemons.first_port, 6800);
   CHECK_NUMBER(daemons.last_port, 7568);
   daemons_clear(&daemons);
 
+  /* Where a key is looked for: what the configuration says, else what Ceph does by itself. */
+  char user[] = "imprint", keyring[] = "/k/keyring", key_file[] = "/k/file";
+  char *files = NULL;
+  config = (struct cluster_config){.conf_file = conf, .user = user};
+  REQUIRE(daemons_of_config(&config, &daemons, &files, NULL) == 0);
+  CU_ASSERT_PTR_NOT_NULL(strstr(files, "/etc/ceph/ceph.client.imprint.keyring,"));
+  daemons_clear(&daemons);
+  free(files);
+  config = (struct cluster_config){.conf_file = conf, .keyring = keyring, .key_file = key_file};
+  REQUIRE(daemons_of_config(&config, &daemons, &files, NULL) == 0);
+  CHECK_STRING(files, "/k/keyring,/k/file");
+  daemons_clear(&daemons);
+  free(files);
+
   char missing[] = "/nonexistent/ceph.conf";
   struct error *err = NULL;
   config = (struct cluster_config){.conf_file = missing};
-  CHECK_NUMBER(daemons_of_config(&config, &daemons, &err), -1);
+  CHECK_NUMBER(daemons_of_config(&config, &daemons, NULL, &err), -1);
   CHECK_ERROR(&err, ERROR_NOT_FOUND, "read confFile '/nonexistent/ceph.conf'");
 }
 
