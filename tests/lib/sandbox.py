@@ -56,18 +56,29 @@ class Listener:
     def __init__(self, host="127.0.0.1", family=socket.AF_INET):
         self.socket = socket.create_server((host, 0), family=family, backlog=128)
         self.host, self.port = self.socket.getsockname()[:2]
-        self.accepted = 0
+        self.peers = []
+        self.change = threading.Condition()
         self.thread = threading.Thread(target=self._serve, daemon=True)
         self.thread.start()
 
     def _serve(self):
         while True:
             try:
-                connection, _ = self.socket.accept()
+                connection, peer = self.socket.accept()
             except OSError:
                 return
-            self.accepted += 1
+            with self.change:
+                self.peers.append(peer)
+                self.change.notify_all()
             connection.close()
+
+    @property
+    def accepted(self):
+        """All that were made before: they are accepted in their order, so one more is waited for."""
+        with socket.create_connection((self.host, self.port)) as own, self.change:
+            assert self.change.wait_for(lambda: own.getsockname() in self.peers, timeout=30)
+            self.peers.remove(own.getsockname())
+            return len(self.peers)
 
     @property
     def rule(self):
