@@ -45,6 +45,47 @@ ceph_flags_connect(struct cluster **ret_cluster, struct error **err)
   return r;
 }
 
+/* Of the cluster that a handle names. */
+static int
+add_volume_needs(const char *handle, struct confine_needs *needs, struct error **err)
+{
+  struct volume_id volume;
+  struct cluster_config config = {0};
+  CLEANUP(clusters_closep) struct clusters *clusters = NULL;
+  if (volume_id_decode(handle, &volume, err) < 0 ||
+      clusters_open(clusters_file, NULL, &clusters, err) < 0 ||
+      clusters_config(clusters, volume.cluster_id, &config, err) < 0)
+    return -1;
+  confine_needs_add_file(needs, clusters_file);
+  int r = confine_needs_add_cluster(needs, &config, err);
+  cluster_config_clear(&config);
+  return r;
+}
+
+int
+ceph_flags_add_needs(const struct image_spec *spec, struct confine_needs *needs, struct error **err)
+{
+  if (spec->volume)
+    return add_volume_needs(spec->volume, needs, err);
+  struct cluster_config config;
+  ceph_flags_config(&config);
+  int r = confine_needs_add_cluster(needs, &config, err);
+  cluster_config_clear(&config);
+  return r;
+}
+
+int
+ceph_flags_confine_source(const char *url, const struct image_spec *spec,
+                          struct confinement *confinement, struct error **err)
+{
+  CLEANUP(cluster_unrefp) struct cluster *cluster = NULL;
+  if (!text_starts_with(url, "rbd:") || (spec && !spec->volume))
+    return 0;
+  if (ceph_flags_connect(&cluster, err) < 0)
+    return -1;
+  return confine_add_cluster(confinement, cluster, err);
+}
+
 /* The handle names everything by its id. */
 static int
 open_volume(struct image_spec *spec, struct location **ret_location, struct error **err)

@@ -5,6 +5,7 @@
 
 #include "cli/ceph_flags.h"
 #include "cli/command.h"
+#include "cli/confine.h"
 #include "cli/interrupt.h"
 #include "cli/progress_view.h"
 #include "cli/source_flags.h"
@@ -26,7 +27,8 @@ static const struct flag flags[] = {
 };
 
 static const struct flag_set export_flags = {flags, sizeof(flags) / sizeof(flags[0])};
-static const struct flag_set *const sets[] = {&export_flags, &source_flags, &ceph_flags, NULL};
+static const struct flag_set *const sets[] = {&export_flags, &source_flags, &ceph_flags,
+                                              &confine_flags, NULL};
 
 static int
 parse_format(enum export_format *ret_format, struct error **err)
@@ -57,17 +59,26 @@ parse_format(enum export_format *ret_format, struct error **err)
 }
 
 /* What the user says of the destination is what he says of a source. */
-static void
-set_sink_options(struct sink_options *sink)
+static int
+begin_confinement(const char *url, const struct image_spec *spec, struct sink_options *sink,
+                  struct confinement **ret_confinement, struct error **err)
 {
   struct source_options source;
+  struct confine_needs needs = {0};
   source_flags_options(&source);
   *sink = (struct sink_options){.http = source.http,
                                 .s3 = source.s3,
                                 .registry_insecure = source.registry_insecure,
                                 .registry_auth_file = source.registry_auth_file,
                                 .platform = source.platform};
+  int r = confine_needs_add_destination(&needs, url, &source, err);
+  if (r == 0)
+    r = ceph_flags_add_needs(spec, &needs, err);
+  if (r == 0)
+    r = confine_begin(&needs, ret_confinement, err);
+  confine_needs_clear(&needs);
   cluster_config_clear(&source.ceph);
+  return r;
 }
 
 static void
@@ -82,6 +93,7 @@ print_result(const struct progress *progress)
 static int
 export_spec(struct image_spec *spec, const char *url, struct error **err)
 {
+  CLEANUP(confinement_freep) struct confinement *confinement = NULL;
   CLEANUP(location_closep) struct location *location = NULL;
   struct progress progress = {0};
   struct export_options options = {.workers = (unsigned)jobs, .progress = &progress, .url = url};
@@ -91,8 +103,11 @@ export_spec(struct image_spec *spec, const char *url, struct error **err)
   if (is_json && strcmp(url, "-") == 0)
     return error_set(err, ERROR_INVALID_ARGUMENT,
                      "--json and the image cannot both go to standard output");
-  set_sink_options(&options.sink);
-  if (parse_format(&options.format, err) < 0 || ceph_flags_open(spec, &location, err) < 0)
+  if (parse_format(&options.format, err) < 0 ||
+      begin_confinement(url, spec, &options.sink, &confinement, err) < 0 ||
+      ceph_flags_open(spec, &location, err) < 0 ||
+      confine_add_cluster(confinement, location->cluster, err) < 0 ||
+      confine_seal(confinement, err) < 0)
     return -1;
   interrupt_cancels(&progress);
   struct progress_view *view = progress_view_start("export", &progress, is_json);

@@ -4,6 +4,7 @@
 
 #include "cli/ceph_flags.h"
 #include "cli/command.h"
+#include "cli/confine.h"
 #include "cli/interrupt.h"
 #include "cli/progress_view.h"
 #include "cli/source_flags.h"
@@ -36,7 +37,8 @@ static const struct flag flags[] = {
 };
 
 static const struct flag_set import_flags = {flags, sizeof(flags) / sizeof(flags[0])};
-static const struct flag_set *const sets[] = {&import_flags, &source_flags, &ceph_flags, NULL};
+static const struct flag_set *const sets[] = {&import_flags, &source_flags, &ceph_flags,
+                                              &confine_flags, NULL};
 
 static void
 print_result(const struct import_result *result, const struct progress *progress)
@@ -51,9 +53,60 @@ print_result(const struct import_result *result, const struct progress *progress
 }
 
 static int
-import_to(const char *url, struct image_spec *spec, struct error **err)
+begin_confinement(const char *url, const struct image_spec *spec,
+                  const struct source_options *source, struct confinement **ret_confinement,
+                  struct error **err)
+{
+  struct confine_needs needs = {0};
+  int r = confine_needs_add_source(&needs, url, source, err);
+  if (r == 0)
+    r = ceph_flags_add_needs(spec, &needs, err);
+  if (r == 0)
+    r = confine_begin(&needs, ret_confinement, err);
+  confine_needs_clear(&needs);
+  return r;
+}
+
+/* Connects, and shuts the door behind it. */
+static int
+open_target(const char *url, struct image_spec *spec, struct confinement *confinement,
+            struct location **ret_location, struct error **err)
 {
   CLEANUP(location_closep) struct location *location = NULL;
+  if (ceph_flags_open(spec, &location, err) < 0 ||
+      confine_add_cluster(confinement, location->cluster, err) < 0 ||
+      ceph_flags_confine_source(url, spec, confinement, err) < 0 ||
+      confine_seal(confinement, err) < 0)
+    return -1;
+  *ret_location = TAKE(location);
+  return 0;
+}
+
+static int
+import_with(struct import_options *options, struct image_spec *spec, struct error **err)
+{
+  CLEANUP(confinement_freep) struct confinement *confinement = NULL;
+  CLEANUP(location_closep) struct location *location = NULL;
+  struct progress *progress = options->progress;
+  struct import_result result;
+  if (begin_confinement(options->url, spec, &options->source, &confinement, err) < 0 ||
+      open_target(options->url, spec, confinement, &location, err) < 0)
+    return -1;
+  options->location = location;
+  options->image = spec->image;
+  options->foreign = confinement_foreign(confinement);
+  interrupt_cancels(progress);
+  struct progress_view *view = progress_view_start("import", progress, is_json);
+  int r = import_run(options, &result, err);
+  progress_view_stop(view);
+  if (r == 0)
+    print_result(&result, progress);
+  return r;
+}
+
+static int
+import_to(const char *url, struct image_spec *spec, struct error **err)
+{
   struct progress progress = {0};
   struct import_options options = {.url = url,
                                    .layout = {.features = FEATURES_DEFAULT, .data_pool = data_pool},
@@ -69,23 +122,9 @@ import_to(const char *url, struct image_spec *spec, struct error **err)
   if (jobs < 1 || jobs > JOBS_MAX)
     return error_set(err, ERROR_INVALID_ARGUMENT, "--jobs: a number from 1 to %d is needed",
                      JOBS_MAX);
-  /* While there is one thread; without it only foreign formats cannot be read. */
-  CLEANUP(foreign_helper_freep) struct foreign_helper *foreign = NULL;
-  (void)foreign_helper_start(&(struct foreign_helper_options){0}, &foreign, NULL);
-  if (ceph_flags_open(spec, &location, err) < 0)
-    return -1;
-  options.location = location;
-  options.image = spec->image;
-  options.foreign = foreign;
   source_flags_options(&options.source);
-  interrupt_cancels(&progress);
-  struct import_result result;
-  struct progress_view *view = progress_view_start("import", &progress, is_json);
-  int r = import_run(&options, &result, err);
-  progress_view_stop(view);
+  int r = import_with(&options, spec, err);
   cluster_config_clear(&options.source.ceph);
-  if (r == 0)
-    print_result(&result, &progress);
   return r;
 }
 

@@ -9,6 +9,7 @@
 
 #include "cli/ceph_flags.h"
 #include "cli/command.h"
+#include "cli/confine.h"
 #include "cli/source_flags.h"
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
@@ -20,7 +21,8 @@ static const struct flag flags[] = {
 };
 
 static const struct flag_set inspect_flags = {flags, sizeof(flags) / sizeof(flags[0])};
-static const struct flag_set *const sets[] = {&inspect_flags, &source_flags, &ceph_flags, NULL};
+static const struct flag_set *const sets[] = {&inspect_flags, &source_flags, &ceph_flags,
+                                              &confine_flags, NULL};
 
 DEFINE_CLEANUP(struct json_object *, json_object_put)
 
@@ -222,12 +224,32 @@ print_table(const struct inspection *i)
 }
 
 static int
+confine(const char *url, const struct source_options *options, struct confinement **ret_confinement,
+        struct error **err)
+{
+  CLEANUP(confinement_freep) struct confinement *confinement = NULL;
+  struct confine_needs needs = {0};
+  int r = confine_needs_add_source(&needs, url, options, err);
+  if (r == 0)
+    r = confine_begin(&needs, &confinement, err);
+  confine_needs_clear(&needs);
+  if (r < 0 || ceph_flags_confine_source(url, NULL, confinement, err) < 0 ||
+      confine_seal(confinement, err) < 0)
+    return -1;
+  *ret_confinement = TAKE(confinement);
+  return 0;
+}
+
+static int
 run(const struct arguments *arguments, struct error **err)
 {
+  CLEANUP(confinement_freep) struct confinement *confinement = NULL;
   struct source_options options;
   struct inspection inspection;
   source_flags_options(&options);
-  int r = inspect(arguments->items[0], &options, &inspection, err);
+  int r = confine(arguments->items[0], &options, &confinement, err);
+  if (r == 0)
+    r = inspect(arguments->items[0], &options, &inspection, err);
   cluster_config_clear(&options.ceph);
   if (r < 0)
     return error_wrap(err, "inspect");

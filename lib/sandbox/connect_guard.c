@@ -39,8 +39,8 @@ find_first_datagram(void)
 }
 
 int
-connect_guard_start(const struct net_policy *policy, struct connect_guard **ret_guard,
-                    struct error **err)
+connect_guard_start(const struct net_policy *policy, uint64_t capabilities,
+                    struct connect_guard **ret_guard, struct error **err)
 {
   int first_datagram = find_first_datagram();
   if (first_datagram == 0)
@@ -54,7 +54,11 @@ connect_guard_start(const struct net_policy *policy, struct connect_guard **ret_
   if (pid == 0) {
     struct net_policy copy = {0};
     net_policy_add_all(&copy, policy);
-    guard_process_run(sockets[1], worker, &copy, first_datagram);
+    const struct guard_process_options options = {.control = sockets[1],
+                                                  .worker = worker,
+                                                  .first_datagram = first_datagram,
+                                                  .capabilities = capabilities};
+    guard_process_run(&options, &copy);
   }
   int failure = errno;
   (void)close(sockets[1]);

@@ -24,10 +24,11 @@
 
 struct connect_guard;
 
-/* Forks the guard; there must be no other threads. The policy is copied. Fails where the limit of
- * open files leaves no room for its descriptors. */
-int connect_guard_start(const struct net_policy *policy, struct connect_guard **ret_guard,
-                        struct error **err);
+/* Forks the guard; there must be no other threads. The policy is copied. The guard keeps those
+ * capabilities that the worker will have: who looks into a process must have no fewer. Fails where
+ * the limit of open files leaves no room for its descriptors. */
+int connect_guard_start(const struct net_policy *policy, uint64_t capabilities,
+                        struct connect_guard **ret_guard, struct error **err);
 /* Ends the guard: from here on nothing can be connected. */
 void connect_guard_free(struct connect_guard *guard);
 DEFINE_CLEANUP(struct connect_guard *, connect_guard_free)

@@ -358,7 +358,7 @@ serve(struct guard *guard)
 
 /* All that serve() calls, and what malloc and the log do. */
 static void
-restrict_myself(void)
+restrict_myself(uint64_t capabilities)
 {
   static const char *const allowed[] = {"brk",
                                         "clock_gettime",
@@ -392,7 +392,7 @@ restrict_myself(void)
                                         "writev",
                                         NULL};
   privileges_empty_bounding_set();
-  (void)privileges_drop_capabilities(1ULL << CAP_SYS_PTRACE);
+  (void)privileges_drop_capabilities(1ULL << CAP_SYS_PTRACE | capabilities);
   (void)privileges_no_new();
   if (SANDBOX_HAS_SANITIZER)
     return;
@@ -403,7 +403,7 @@ restrict_myself(void)
 }
 
 void
-guard_process_run(int control, pid_t worker, struct net_policy *policy, int first_datagram)
+guard_process_run(const struct guard_process_options *options, struct net_policy *policy)
 {
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
   (void)prctl(PR_SET_NAME, "imprint-guard");
@@ -413,17 +413,17 @@ guard_process_run(int control, pid_t worker, struct net_policy *policy, int firs
   for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
     (void)signal(ignored[i], SIG_IGN);
   struct guard *guard = xcalloc(1, sizeof(*guard));
-  guard->worker = worker;
-  guard->worker_fd = pidfd_open(worker, 0);
+  guard->worker = options->worker;
+  guard->worker_fd = pidfd_open(options->worker, 0);
   guard->listener = -1;
-  guard->first_datagram = first_datagram;
+  guard->first_datagram = options->first_datagram;
   guard->policy = *policy;
   /* Of what it has inherited it keeps stderr; the worker's pipes must end with the worker. */
-  guard->control = dup3(control, 0, O_CLOEXEC);
+  guard->control = dup3(options->control, 0, O_CLOEXEC);
   guard->worker_fd = dup3(guard->worker_fd, 1, O_CLOEXEC);
   (void)close_range(3, ~0U, 0);
-  if (getppid() == worker && guard->control == 0 && guard->worker_fd == 1) {
-    restrict_myself();
+  if (getppid() == options->worker && guard->control == 0 && guard->worker_fd == 1) {
+    restrict_myself(options->capabilities);
     serve(guard);
   }
   _exit(0);

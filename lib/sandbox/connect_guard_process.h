@@ -29,8 +29,15 @@ struct guard_message {
   char path[GUARD_PATH_MAX];
 };
 
-/* Never returns. Takes the policy over. Descriptors of datagram sockets start at first_datagram. */
-void guard_process_run(int control, pid_t worker, struct net_policy *policy, int first_datagram)
+struct guard_process_options {
+  int control;
+  pid_t worker;
+  int first_datagram;    /* where descriptors of datagram sockets start */
+  uint64_t capabilities; /* that the worker keeps */
+};
+
+/* Never returns. Takes the policy over. */
+void guard_process_run(const struct guard_process_options *options, struct net_policy *policy)
     __attribute__((noreturn));
 
 #endif

@@ -86,13 +86,21 @@ limit_resources(const struct sandbox_options *options, struct error **err)
   return r == 0 ? 0 : error_set_errno(err, r, "sandbox: set limits");
 }
 
+static uint64_t
+kept_capabilities(const struct sandbox_options *options)
+{
+  if (!options->keeps_file_rights || options->uid != 0 || landlock_abi() == 0)
+    return 0;
+  return 1ULL << CAP_DAC_READ_SEARCH | (options->write_paths ? 1ULL << CAP_DAC_OVERRIDE : 0);
+}
+
 static int
 drop_privileges(const struct sandbox_options *options, struct error **err)
 {
   privileges_empty_bounding_set(); /* while there is the right to */
   if (options->uid != 0 && privileges_set_user(options->uid, options->gid, err) < 0)
     return error_wrap(err, "sandbox");
-  int r = privileges_drop_capabilities(0);
+  int r = privileges_drop_capabilities(kept_capabilities(options));
   if (r == 0)
     r = privileges_no_new();
   return r == 0 ? 0 : error_set_errno(err, r, "sandbox: give up privileges");
@@ -141,14 +149,15 @@ restrict_files(const struct sandbox_options *options, const struct sandbox *sand
                                    .denies_connecting = sandbox->guard != NULL};
   struct error *failure = NULL;
   CLEANUP(closep) int ruleset = -1;
-  if (landlock_ruleset(&rules, &ruleset, &failure) < 0)
-    return lack(options, "files are not limited", failure, err);
-  int r = landlock_restrict(ruleset);
-  if (r != 0) {
+  int r = 0;
+  if (landlock_ruleset(&rules, &ruleset, &failure) == 0)
+    r = landlock_restrict(ruleset);
+  if (r != 0)
     error_make_errno(&failure, r, "take the Landlock ruleset on");
-    return lack(options, "files are not limited", failure, err);
-  }
-  return 0;
+  if (!failure)
+    return 0;
+  (void)privileges_drop_capabilities(0); /* they were for files that are limited */
+  return lack(options, "files are not limited", failure, err);
 }
 
 /* The listener, 0 without a guard, -1 on failure, when nothing is installed. */
@@ -190,7 +199,7 @@ start_guard(const struct sandbox_options *options, struct sandbox *sandbox, stru
     net_policy_add_all(&policy, options->network);
   net_policy_add_nameservers(&policy, "/etc/resolv.conf");
   struct error *failure = NULL;
-  int r = connect_guard_start(&policy, &sandbox->guard, &failure);
+  int r = connect_guard_start(&policy, kept_capabilities(options), &sandbox->guard, &failure);
   net_policy_clear(&policy);
   return r == 0 ? 0 : lack(options, "connections are not limited", failure, err);
 }

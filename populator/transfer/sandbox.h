@@ -32,6 +32,9 @@ struct sandbox_options {
   uint64_t memory_bytes;            /* 0: SANDBOX_MEMORY_DEFAULT */
   const struct net_policy *network; /* where it may connect to; name servers are added */
   bool is_strict;                   /* what cannot be had is an error */
+  /* Root stays root for files: those of others can be read (and written, where there are paths to
+   * write), as far as Landlock lets it; without that, not. */
+  bool keeps_file_rights;
 };
 
 /* Stacks of threads count as a whole here, so it is far more than is ever used at once. */

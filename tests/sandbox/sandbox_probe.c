@@ -11,11 +11,13 @@
 #include <string.h>
 #include <sys/un.h>
 
+#include "cli/confine.h"
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
 #include "tests/sandbox/attempt.h"
 
 struct sandbox *attempt_sandbox;
+static struct confinement *attempt_confinement;
 
 #define LIST_MAX 16
 
@@ -24,18 +26,32 @@ struct options {
   const char *read_paths[LIST_MAX + 1];
   const char *write_paths[LIST_MAX + 1];
   struct net_policy network;
+  struct confine_needs needs; /* as a command finds them out: then all above does not count */
+  bool is_command;
+  struct source_options source;
   bool is_outside;
   bool is_unsealed;
   bool is_late;
 };
 
 static const struct option long_options[] = {
-    {"read", required_argument, NULL, 'r'},   {"write", required_argument, NULL, 'w'},
-    {"allow", required_argument, NULL, 'a'},  {"socket", required_argument, NULL, 's'},
-    {"public", required_argument, NULL, 'p'}, {"uid", required_argument, NULL, 'u'},
-    {"memory", required_argument, NULL, 'm'}, {"lax", no_argument, NULL, 'l'},
-    {"outside", no_argument, NULL, 'o'},      {"unsealed", no_argument, NULL, 'n'},
-    {"late", no_argument, NULL, 't'},         {NULL, 0, NULL, 0},
+    {"read", required_argument, NULL, 'r'},
+    {"write", required_argument, NULL, 'w'},
+    {"allow", required_argument, NULL, 'a'},
+    {"socket", required_argument, NULL, 's'},
+    {"public", required_argument, NULL, 'p'},
+    {"uid", required_argument, NULL, 'u'},
+    {"memory", required_argument, NULL, 'm'},
+    {"lax", no_argument, NULL, 'l'},
+    {"outside", no_argument, NULL, 'o'},
+    {"unsealed", no_argument, NULL, 'n'},
+    {"late", no_argument, NULL, 't'},
+    {"source", required_argument, NULL, 'S'},
+    {"sink", required_argument, NULL, 'D'},
+    {"proxy", required_argument, NULL, 'P'},
+    {"endpoint", required_argument, NULL, 'E'},
+    {"insecure", no_argument, NULL, 'I'},
+    {NULL, 0, NULL, 0},
 };
 
 static void
@@ -45,6 +61,30 @@ append(const char **list, const char *path)
   while (list[count] && count < LIST_MAX)
     count++;
   list[count] = path;
+}
+
+/* As `imprint` goes in for a source or a destination; what is said of it comes before it. */
+static bool
+apply_command(struct options *options, int letter, const char *value)
+{
+  switch (letter) {
+  case 'S':
+    options->is_command = true;
+    return confine_needs_add_source(&options->needs, value, &options->source, NULL) == 0;
+  case 'D':
+    options->is_command = true;
+    return confine_needs_add_destination(&options->needs, value, &options->source, NULL) == 0;
+  case 'P':
+    options->source.http.proxy = value;
+    return true;
+  case 'E':
+    options->source.s3.endpoint = value;
+    return true;
+  case 'I':
+    return options->source.registry_insecure = true;
+  default:
+    return false;
+  }
 }
 
 static bool
@@ -85,7 +125,7 @@ apply(struct options *options, int letter, const char *value)
   case 't':
     return options->is_late = true;
   default:
-    return false;
+    return apply_command(options, letter, value);
   }
 }
 
@@ -142,6 +182,10 @@ enter(struct options *options, struct error **err)
     (void)pthread_create(&thread, NULL, idle_main, NULL);
   if (options->is_outside)
     return 0;
+  if (options->is_command)
+    return confine_begin(&options->needs, &attempt_confinement, err) < 0
+               ? -1
+               : confine_seal(attempt_confinement, err);
   if (sandbox_enter(&options->sandbox, &attempt_sandbox, err) < 0)
     return -1;
   return options->is_unsealed ? 0 : sandbox_seal(attempt_sandbox, err);
@@ -180,6 +224,8 @@ main(int argc, char **argv)
   int status = try_it(attempt, argv + optind + 1);
   (void)fflush(stdout);
   net_policy_clear(&options.network);
+  confine_needs_clear(&options.needs);
   sandbox_free(attempt_sandbox);
+  confinement_free(attempt_confinement);
   return status;
 }
