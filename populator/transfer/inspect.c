@@ -9,6 +9,7 @@
 #include "populator/source/disk_stream.h"
 #include "populator/source/seek_stream.h"
 #include "populator/source/tar_disk.h"
+#include "populator/transfer/import_disk.h"
 #include "populator/transfer/import_stack.h"
 
 /* How far a stream is looked into. */
@@ -128,6 +129,25 @@ check_qcow2_tables(struct inspection *i, struct error **err)
   return 0;
 }
 
+/* A raw disk, unless a footer makes it a VHD of fixed size. */
+static int
+look_at_end(struct inspection *i, struct error **err)
+{
+  char footer[PROBE_FOOTER_BYTES];
+  uint64_t size = i->source->size;
+  i->facts.virtual_size = size;
+  if (size <= sizeof(footer))
+    return 0;
+  if (read_file(i->source, footer, sizeof(footer), size - sizeof(footer), err) < 0)
+    return -1;
+  if (probe_is_vhd_footer(footer, sizeof(footer))) {
+    i->probe = (struct probe){.format = PROBE_VHD, .name = "vhd"};
+    i->facts.variant = xstrdup("fixed");
+    i->facts.virtual_size = size - sizeof(footer);
+  }
+  return 0;
+}
+
 static int
 look_anywhere(struct inspection *i, struct error **err)
 {
@@ -135,7 +155,7 @@ look_anywhere(struct inspection *i, struct error **err)
   if (image_facts_read(i->probe.format, &input, &i->facts, err) < 0)
     return -1;
   if (i->probe.format == PROBE_RAW)
-    i->facts.virtual_size = i->source->size;
+    return look_at_end(i, err);
   return i->probe.format == PROBE_QCOW2 ? check_qcow2_tables(i, err) : 0;
 }
 
@@ -221,51 +241,35 @@ look_along(struct inspection *i, const char *path, struct error **err)
 
 #define REFUSE(i, ...) (void)error_set(&(i)->refusal, ERROR_INVALID_ARGUMENT, __VA_ARGS__)
 
-/* What has no reader of its own that would say it. */
+/* What has no reader of its own here that would say it. */
 static void
-check_format(struct inspection *i, bool is_anywhere)
+check_format(struct inspection *i)
 {
-  const char *name = i->probe.name;
   const struct image_facts *facts = &i->facts;
-  if (i->probe.format == PROBE_UNSUPPORTED || i->probe.format == PROBE_TAR)
-    REFUSE(i, "it is %s, which cannot be imported", name);
-  else if (i->probe.format == PROBE_LUKS)
-    REFUSE(i, "it is encrypted (LUKS)");
-  if (!probe_is_foreign(i->probe.format))
+  if (i->probe.format == PROBE_RAW || i->probe.format == PROBE_QCOW2)
     return;
-  if (facts->backing_file)
-    REFUSE(i, "%s: it has a parent%s%s%s", name, *facts->backing_file ? " ('" : "",
+  if (!probe_is_foreign(i->probe.format))
+    (void)probe_refuse(&i->probe, &i->refusal);
+  else if (facts->backing_file)
+    REFUSE(i, "%s: it has a parent%s%s%s", i->probe.name, *facts->backing_file ? " ('" : "",
            facts->backing_file, *facts->backing_file ? "')" : "");
   else if (facts->data_file)
-    REFUSE(i, "%s: its data is in another file ('%s')", name, facts->data_file);
-  else if (!is_anywhere)
-    REFUSE(i, "%s cannot be imported from a source that is read front to back", name);
+    REFUSE(i, "%s: its data is in another file ('%s')", i->probe.name, facts->data_file);
 }
 
 /* ---- the whole ---------------------------------------------------------------------------------
  */
 
 static int
-probe_source(struct inspection *i, struct error **err)
-{
-  CLEANUP(freep) char *bytes = xcalloc(PROBE_BYTES, 1);
-  ssize_t len = read_source(i->source, bytes, PROBE_BYTES, 0, err);
-  if (len < 0)
-    return -1;
-  probe_bytes(bytes, (size_t)len, &i->probe);
-  return 0;
-}
-
-static int
 look(struct inspection *i, const char *path, struct error **err)
 {
-  if (i->source->can_seek && probe_source(i, err) < 0)
+  if (i->source->can_seek && import_disk_probe(i->source, &i->probe, err) < 0)
     return -1;
   bool is_anywhere =
       i->source->can_seek && !probe_is_compressed(i->probe.format) && i->probe.format != PROBE_TAR;
   if ((is_anywhere ? look_anywhere(i, err) : look_along(i, path, err)) < 0)
     return -1;
-  check_format(i, is_anywhere);
+  check_format(i);
   return 0;
 }
 

@@ -94,6 +94,14 @@ def test_formats(inspect, folder, format, options, expected):
     assert "backingFile" not in said
 
 
+def test_a_vhd_of_fixed_size(inspect, folder):
+    path = made(folder, "vpc", size="64M", subformat="fixed")
+    said = inspect(path)
+    assert (said["format"], said["variant"]) == ("vhd", "fixed")
+    assert said["virtualSize"] == os.path.getsize(path) - 512
+    assert said["importable"] is True
+
+
 def test_compressed_clusters_are_noticed(inspect, folder):
     data = folder / "text.raw"
     data.write_bytes(b"some text. " * 200_000 + bytes(100 * MIB))
