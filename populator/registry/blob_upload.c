@@ -306,6 +306,12 @@ blob_upload_finish(struct blob_upload *upload, struct oci_descriptor *ret_blob, 
 }
 
 void
+blob_upload_pass_to(struct blob_upload *upload, struct registry_client *client)
+{
+  upload->client = client;
+}
+
+void
 blob_upload_abort(struct blob_upload *upload)
 {
   if (!upload)

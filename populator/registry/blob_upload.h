@@ -20,6 +20,8 @@ int blob_upload_write(struct blob_upload *upload, const void *data, size_t len, 
  * descriptor has no media type yet. Frees the upload, also when it fails. */
 int blob_upload_finish(struct blob_upload *upload, struct oci_descriptor *ret_blob,
                        struct error **err);
+/* From here on another client of the same repository sends: the one before was cancelled. */
+void blob_upload_pass_to(struct blob_upload *upload, struct registry_client *client);
 /* Takes it back. NULL is fine. */
 void blob_upload_abort(struct blob_upload *upload);
 DEFINE_CLEANUP(struct blob_upload *, blob_upload_abort)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "populator/sink/container_disk_push.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "lib/base/memory.h"
@@ -16,13 +17,24 @@
 /* Uploads that may be given up by the registry. */
 #define ATTEMPTS_MAX 3
 
+/* A layer that is only looked at. */
+struct measure {
+  struct checksum checksum;
+  uint64_t size;
+};
+
 struct container_disk_push {
   struct push_options options;
   struct reference reference;
   struct oci_platform platform;
   struct registry_client *client;
+  atomic_bool is_cancelled;
+  uint64_t size;              /* of the disk */
   struct blob_upload *upload; /* from begin on */
   struct layer_writer *layer;
+  struct measure measure;
+  struct oci_descriptor known; /* a layer that the registry has; no digest: none */
+  char diff_id[CHECKSUM_TEXT_MAX];
 };
 
 static const char *
@@ -34,30 +46,44 @@ disk_name(const struct push_options *options)
 /* ---- life --------------------------------------------------------------------------------------
  */
 
-static void
-push_free(struct container_disk_push *push)
+void
+container_disk_push_cancel(struct container_disk_push *push)
 {
+  atomic_store(&push->is_cancelled, true);
+  registry_auth_cancel(registry_client_auth(push->client));
+}
+
+/* A client that was cancelled sends no more, not even that an upload is not wanted. */
+static void
+abort_upload(struct container_disk_push *push)
+{
+  CLEANUP(registry_client_closep) struct registry_client *client = NULL;
+  if (push->upload && atomic_load(&push->is_cancelled) &&
+      registry_client_open(&push->reference, &push->options.registry, "pull,push", &client, NULL) ==
+          0)
+    blob_upload_pass_to(push->upload, client);
+  blob_upload_abort(TAKE(push->upload));
+}
+
+void
+container_disk_push_close(struct container_disk_push *push)
+{
+  if (!push)
+    return;
+  abort_upload(push);
   layer_writer_free(push->layer);
+  oci_descriptor_clear(&push->known);
   registry_client_close(push->client);
   oci_platform_clear(&push->platform);
   reference_clear(&push->reference);
   free(push);
 }
 
-void
-container_disk_push_abort(struct container_disk_push *push)
-{
-  if (!push)
-    return;
-  blob_upload_abort(push->upload);
-  push_free(push);
-}
-
 int
 container_disk_push_open(const char *url, const struct push_options *options,
                          struct container_disk_push **ret_push, struct error **err)
 {
-  CLEANUP(container_disk_push_abortp) struct container_disk_push *push = xcalloc(1, sizeof(*push));
+  CLEANUP(container_disk_push_closep) struct container_disk_push *push = xcalloc(1, sizeof(*push));
   push->options = *options;
   if (reference_parse(url, &push->reference, err) < 0)
     return -1;
@@ -84,15 +110,84 @@ take_for_upload(void *context, const void *data, size_t len, struct error **err)
   return blob_upload_write(push->upload, data, len, err);
 }
 
-int
-container_disk_push_begin(struct container_disk_push *push, uint64_t size, struct error **err)
+static int
+take_for_measure(void *context, const void *data, size_t len, struct error **err)
+{
+  struct container_disk_push *push = context;
+  if (atomic_load(&push->is_cancelled))
+    return error_set(err, ERROR_CANCELLED, "stopped");
+  checksum_update(&push->measure.checksum, data, len);
+  push->measure.size += len;
+  return 0;
+}
+
+static int
+begin_layer(struct container_disk_push *push, gzip_writer_take *take, struct error **err)
+{
+  layer_writer_free(push->layer);
+  push->layer = layer_writer_new(push->options.is_compressed, take, push);
+  return layer_writer_begin(push->layer, disk_name(&push->options), push->size, err);
+}
+
+static int
+set_size(struct container_disk_push *push, uint64_t size, struct error **err)
 {
   if (size > INT64_MAX - COPY_BYTES)
     return error_set(err, ERROR_INVALID_ARGUMENT, "no disk is that large");
-  if (blob_upload_begin(push->client, &push->upload, err) < 0)
+  push->size = size;
+  return 0;
+}
+
+int
+container_disk_push_begin(struct container_disk_push *push, uint64_t size, struct error **err)
+{
+  if (set_size(push, size, err) < 0 || blob_upload_begin(push->client, &push->upload, err) < 0)
     return -1;
-  push->layer = layer_writer_new(push->options.is_compressed, take_for_upload, push);
-  return layer_writer_begin(push->layer, disk_name(&push->options), size, err);
+  return begin_layer(push, take_for_upload, err);
+}
+
+int
+container_disk_push_measure(struct container_disk_push *push, uint64_t size, struct error **err)
+{
+  push->measure = (struct measure){0};
+  checksum_init(&push->measure.checksum, CHECKSUM_SHA256);
+  if (set_size(push, size, err) < 0)
+    return -1;
+  return begin_layer(push, take_for_measure, err);
+}
+
+/* Whether the repository has the layer, or gets it from another one. */
+static int
+find_layer(struct container_disk_push *push, const struct oci_descriptor *layer, bool *ret_is_there,
+           struct error **err)
+{
+  const char *from = push->options.registry.mount_from;
+  if (blob_upload_exists(push->client, layer, ret_is_there, err) < 0)
+    return -1;
+  if (*ret_is_there || !from)
+    return 0;
+  return blob_upload_mount(push->client, layer, from, ret_is_there, err);
+}
+
+int
+container_disk_push_measured(struct container_disk_push *push, bool *ret_is_there,
+                             struct error **err)
+{
+  CLEANUP(oci_descriptor_clear) struct oci_descriptor layer = {0};
+  char digest[CHECKSUM_TEXT_MAX];
+  bool is_there;
+  if (layer_writer_finish(push->layer, push->diff_id, err) < 0)
+    return -1;
+  checksum_text(&push->measure.checksum, digest);
+  layer = (struct oci_descriptor){.digest = xstrdup(digest), .size = push->measure.size};
+  if (find_layer(push, &layer, &is_there, err) < 0)
+    return -1;
+  *ret_is_there = is_there;
+  if (!is_there)
+    return container_disk_push_begin(push, push->size, err);
+  push->known = layer;
+  layer = (struct oci_descriptor){0};
+  return 0;
 }
 
 int
@@ -148,23 +243,17 @@ put_image(struct container_disk_push *push, struct oci_descriptor *layer, const 
 int
 container_disk_push_commit(struct container_disk_push *push, char **ret_digest, struct error **err)
 {
-  CLEANUP(container_disk_push_abortp) struct container_disk_push *owned = push;
-  CLEANUP(oci_descriptor_clear) struct oci_descriptor layer = {0};
-  char diff_id[CHECKSUM_TEXT_MAX];
-  if (layer_writer_finish(push->layer, diff_id, err) < 0)
+  if (!push->known.digest && (layer_writer_finish(push->layer, push->diff_id, err) < 0 ||
+                              blob_upload_finish(TAKE(push->upload), &push->known, err) < 0))
     return -1;
-  if (blob_upload_finish(TAKE(push->upload), &layer, err) < 0)
-    return -1;
-  return put_image(owned, &layer, diff_id, ret_digest, err);
+  return put_image(push, &push->known, push->diff_id, ret_digest, err);
 }
 
 /* ---- a disk that can be read more than once ----------------------------------------------------
  */
 
-typedef int take_disk(void *context, const void *data, size_t len, struct error **err);
-
 static int
-read_disk(const struct push_content *content, take_disk *take, void *context, struct error **err)
+write_all(struct container_disk_push *push, const struct push_content *content, struct error **err)
 {
   CLEANUP(stream_closep) struct stream *stream = NULL;
   CLEANUP(freep) char *piece = xcalloc(COPY_BYTES, 1);
@@ -172,107 +261,37 @@ read_disk(const struct push_content *content, take_disk *take, void *context, st
     return -1;
   for (;;) {
     ssize_t got = stream_read_most(stream, piece, COPY_BYTES, err);
-    if (got < 0)
-      return -1;
-    if (got == 0)
-      return 0;
-    if (take(context, piece, (size_t)got, err) < 0)
+    if (got <= 0)
+      return (int)got;
+    if (container_disk_push_write(push, piece, (size_t)got, err) < 0)
       return -1;
   }
 }
 
-/* Only measures. */
-struct probe {
-  struct checksum checksum;
-  uint64_t size;
-};
-
+/* Up to the commit. */
 static int
-take_for_probe(void *context, const void *data, size_t len, struct error **err)
+fill(struct container_disk_push *push, const struct push_content *content, bool is_probed,
+     struct error **err)
 {
-  (void)err;
-  struct probe *probe = context;
-  checksum_update(&probe->checksum, data, len);
-  probe->size += len;
-  return 0;
-}
-
-static int
-take_for_layer(void *context, const void *data, size_t len, struct error **err)
-{
-  return layer_writer_write(context, data, len, err);
-}
-
-/* What the layer will be. */
-static int
-probe_layer(const struct push_options *options, const struct push_content *content,
-            struct oci_descriptor *ret_layer, char ret_diff_id[CHECKSUM_TEXT_MAX],
-            struct error **err)
-{
-  struct probe probe = {0};
-  checksum_init(&probe.checksum, CHECKSUM_SHA256);
-  CLEANUP(layer_writer_freep)
-  struct layer_writer *writer = layer_writer_new(options->is_compressed, take_for_probe, &probe);
-  if (layer_writer_begin(writer, disk_name(options), content->size, err) < 0 ||
-      read_disk(content, take_for_layer, writer, err) < 0 ||
-      layer_writer_finish(writer, ret_diff_id, err) < 0)
-    return -1;
-  char digest[CHECKSUM_TEXT_MAX];
-  checksum_text(&probe.checksum, digest);
-  *ret_layer = (struct oci_descriptor){.digest = xstrdup(digest), .size = probe.size};
-  return 0;
-}
-
-/* Whether the repository has the layer, or gets it from another one. */
-static int
-find_layer(struct container_disk_push *push, const struct oci_descriptor *layer, bool *ret_is_there,
-           struct error **err)
-{
-  const char *from = push->options.registry.mount_from;
-  if (blob_upload_exists(push->client, layer, ret_is_there, err) < 0)
-    return -1;
-  if (*ret_is_there || !from)
-    return 0;
-  return blob_upload_mount(push->client, layer, from, ret_is_there, err);
-}
-
-/* Spares the upload if it can: then *ret_digest is set. */
-static int
-push_known_layer(struct container_disk_push *push, const struct push_content *content,
-                 char **ret_digest, struct error **err)
-{
-  CLEANUP(oci_descriptor_clear) struct oci_descriptor layer = {0};
-  char diff_id[CHECKSUM_TEXT_MAX];
   bool is_there;
-  if (probe_layer(&push->options, content, &layer, diff_id, err) < 0 ||
-      find_layer(push, &layer, &is_there, err) < 0)
+  if (!is_probed)
+    return container_disk_push_begin(push, content->size, err) < 0 ? -1
+                                                                   : write_all(push, content, err);
+  if (container_disk_push_measure(push, content->size, err) < 0 ||
+      write_all(push, content, err) < 0 || container_disk_push_measured(push, &is_there, err) < 0)
     return -1;
-  return is_there ? put_image(push, &layer, diff_id, ret_digest, err) : 0;
-}
-
-static int
-take_for_push(void *context, const void *data, size_t len, struct error **err)
-{
-  return container_disk_push_write(context, data, len, err);
+  return is_there ? 0 : write_all(push, content, err);
 }
 
 static int
 push_once(const char *url, const struct push_options *options, const struct push_content *content,
           bool is_probed, char **ret_digest, struct error **err)
 {
-  CLEANUP(container_disk_push_abortp) struct container_disk_push *push = NULL;
-  CLEANUP(freep) char *digest = NULL;
+  CLEANUP(container_disk_push_closep) struct container_disk_push *push = NULL;
   if (container_disk_push_open(url, options, &push, err) < 0)
     return -1;
-  if (is_probed && push_known_layer(push, content, &digest, err) < 0)
-    return error_wrap(err, "%s", url);
-  if (digest) {
-    *ret_digest = TAKE(digest);
-    return 0;
-  }
-  if (container_disk_push_begin(push, content->size, err) < 0 ||
-      read_disk(content, take_for_push, push, err) < 0 ||
-      container_disk_push_commit(TAKE(push), ret_digest, err) < 0)
+  if (fill(push, content, is_probed, err) < 0 ||
+      container_disk_push_commit(push, ret_digest, err) < 0)
     return error_wrap(err, "%s", url);
   return 0;
 }

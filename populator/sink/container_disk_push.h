@@ -22,18 +22,27 @@ struct container_disk_push;
  * "latest" where it has none, and it must not have a digest. */
 int container_disk_push_open(const char *url, const struct push_options *options,
                              struct container_disk_push **ret_push, struct error **err);
-/* Once, before the first write: the size must be known first, it stands in front of the disk. */
+/* Before the first write: the size must be known first, it stands in front of the disk. */
 int container_disk_push_begin(struct container_disk_push *push, uint64_t size, struct error **err);
+/* The same, but what is written is only measured, up to container_disk_push_measured(): when the
+ * repository has such a layer already, or can take it from registry.mount_from, *ret_is_there is
+ * true and nothing is left to do but to commit; else all has to be written again, for which it has
+ * begun. */
+int container_disk_push_measure(struct container_disk_push *push, uint64_t size,
+                                struct error **err);
+int container_disk_push_measured(struct container_disk_push *push, bool *ret_is_there,
+                                 struct error **err);
 /* ABORTED when the registry has given the upload up: it has to be made from its beginning. */
 int container_disk_push_write(struct container_disk_push *push, const void *data, size_t len,
                               struct error **err);
-/* Everything was written. *ret_digest is the manifest's, to be freed. Frees the push, also when it
- * fails. */
+/* Everything was written. *ret_digest is the manifest's, to be freed. */
 int container_disk_push_commit(struct container_disk_push *push, char **ret_digest,
                                struct error **err);
-/* Takes back what was sent. NULL is fine. */
-void container_disk_push_abort(struct container_disk_push *push);
-DEFINE_CLEANUP(struct container_disk_push *, container_disk_push_abort)
+/* What is under way, or begun later, fails with CANCELLED soon. Any thread. */
+void container_disk_push_cancel(struct container_disk_push *push);
+/* Frees it, and takes back what was not committed, also when it was cancelled. NULL is fine. */
+void container_disk_push_close(struct container_disk_push *push);
+DEFINE_CLEANUP(struct container_disk_push *, container_disk_push_close)
 
 /* A disk that can be read more than once. */
 struct push_content {
@@ -43,8 +52,7 @@ struct push_content {
 };
 
 /* The whole of it, from the beginning again where the registry gives an upload up. With is_probed,
- * it is read once more beforehand: a layer that the repository has already, or that it can take
- * from registry.mount_from, is not sent. */
+ * it is measured first. */
 int container_disk_push(const char *url, const struct push_options *options,
                         const struct push_content *content, bool is_probed, char **ret_digest,
                         struct error **err);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An export into a registry, docker://HOST[:PORT]/REPOSITORY[:TAG], as a container disk. The disk's
- * size stands in front of it in the layer, so it is said before the first byte (set_size). */
+ * size stands in front of it in the layer, so it is said before the first byte (set_size). And a
+ * layer is called by its digest, so the disk is measured first: what the registry has is not sent
+ * again. */
 #include "lib/base/memory.h"
 #include "populator/sink/container_disk_push.h"
 #include "populator/sink/sinks.h"
@@ -10,6 +12,7 @@
 struct registry_sink {
   struct sink sink;
   struct container_disk_push *push;
+  char **ret_digest;
   bool is_begun;
 };
 
@@ -35,6 +38,7 @@ registry_open(const char *url, const struct sink_options *options, uint64_t esti
   CLEANUP(freep) struct registry_sink *registry = xcalloc(1, sizeof(*registry));
   if (container_disk_push_open(url, &push, &registry->push, err) < 0)
     return -1;
+  registry->ret_digest = options->ret_digest;
   registry->sink.ops = &sink_registry_ops;
   registry->sink.label = xstrdup(url);
   *ret_sink = &TAKE(registry)->sink;
@@ -46,7 +50,13 @@ registry_set_size(struct sink *sink, uint64_t size, struct error **err)
 {
   struct registry_sink *registry = registry_of(sink);
   registry->is_begun = true;
-  return container_disk_push_begin(registry->push, size, err);
+  return container_disk_push_measure(registry->push, size, err);
+}
+
+static int
+registry_measured(struct sink *sink, bool *ret_is_there, struct error **err)
+{
+  return container_disk_push_measured(registry_of(sink)->push, ret_is_there, err);
 }
 
 static int
@@ -76,21 +86,31 @@ registry_commit(struct sink *sink, struct error **err)
 {
   struct registry_sink *registry = registry_of(sink);
   CLEANUP(freep) char *digest = NULL;
-  return container_disk_push_commit(TAKE(registry->push), &digest, err);
+  if (container_disk_push_commit(registry->push, &digest, err) < 0)
+    return -1;
+  if (registry->ret_digest)
+    *registry->ret_digest = TAKE(digest);
+  return 0;
+}
+
+static void
+registry_cancel(struct sink *sink)
+{
+  container_disk_push_cancel(registry_of(sink)->push);
 }
 
 static void
 registry_abort(struct sink *sink)
 {
   struct registry_sink *registry = registry_of(sink);
-  if (registry->push)
-    container_disk_push_abort(TAKE(registry->push));
+  container_disk_push_close(TAKE(registry->push));
 }
 
 static void
 registry_close(struct sink *sink)
 {
   struct registry_sink *registry = registry_of(sink);
+  container_disk_push_close(registry->push);
   free(registry->sink.label);
   free(registry);
 }
@@ -101,6 +121,8 @@ const struct sink_ops sink_registry_ops = {
     .set_size = registry_set_size,
     .append = registry_append,
     .append_zeros = registry_append_zeros,
+    .measured = registry_measured,
+    .cancel = registry_cancel,
     .commit = registry_commit,
     .abort = registry_abort,
     .close = registry_close,

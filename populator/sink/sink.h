@@ -31,6 +31,7 @@ struct sink_options {
   bool registry_gzip;             /* for registries: compress the layer */
   const char *disk_name;          /* for registries: of the file below /disk; NULL: "disk.img" */
   const char *platform;           /* for registries: that the disk is for; NULL: this machine's */
+  char **ret_digest; /* for registries: of the image that was made, to be freed; or NULL */
 };
 
 struct sink;
@@ -51,6 +52,10 @@ struct sink_ops {
   int (*append)(struct sink *sink, const void *data, size_t len, struct error **err);
   /* Appends len zeros, perhaps as a hole. */
   int (*append_zeros)(struct sink *sink, uint64_t len, struct error **err);
+  /* The whole file has been given, for the sink to learn what it is. *ret_is_there: it has it
+   * already; else all of it has to be given again. Called once, before commit(). NULL where a file
+   * is given once. */
+  int (*measured)(struct sink *sink, bool *ret_is_there, struct error **err);
   /* The reserved bytes, in order, in pieces. */
   int (*write_start)(struct sink *sink, const void *data, size_t len, struct error **err);
   /* Makes what is under way, and what comes later, fail with CANCELLED soon; abort() still works.

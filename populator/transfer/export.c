@@ -173,6 +173,35 @@ place_all(struct exporting *e, struct error **err)
   return r;
 }
 
+/* Gives the whole file, and once more if the sink wants to measure it first. */
+static int
+give_file(struct exporting *e, int (*give)(struct exporting *e, struct error **err),
+          struct error **err)
+{
+  bool is_there = true;
+  if (give(e, err) < 0)
+    return -1;
+  if (e->sink->ops->measured && e->sink->ops->measured(e->sink, &is_there, err) < 0)
+    return -1;
+  if (is_there)
+    return 0;
+  atomic_store(&e->options->progress->position, 0);
+  atomic_store(&e->options->progress->written, 0);
+  e->sent = 0;
+  return give(e, err);
+}
+
+static int
+give_qcow2(struct exporting *e, struct error **err)
+{
+  if (send_tables(e, e->sink->ops->append, err) < 0)
+    return -1;
+  e->sent = qcow2_writer_data_offset(e->writer);
+  if (run_pipeline(e, resend_cluster, err) < 0)
+    return -1;
+  return pad_end(e, err);
+}
+
 /* The tables go first. */
 static int
 export_tables_first(struct exporting *e, struct error **err)
@@ -180,12 +209,7 @@ export_tables_first(struct exporting *e, struct error **err)
   qcow2_writer_seal(e->writer, 0);
   if (place_all(e, err) < 0 || tell_size(e, qcow2_writer_file_size(e->writer), err) < 0)
     return -1;
-  if (send_tables(e, e->sink->ops->append, err) < 0)
-    return -1;
-  e->sent = qcow2_writer_data_offset(e->writer);
-  if (run_pipeline(e, resend_cluster, err) < 0)
-    return -1;
-  return pad_end(e, err);
+  return give_file(e, give_qcow2, err);
 }
 
 /* A raw file is its own table: clusters are sent to where they lie on the disk. */
@@ -200,12 +224,20 @@ send_raw_cluster(void *context, const struct export_cluster *cluster, struct err
 }
 
 static int
-export_raw(struct exporting *e, struct error **err)
+give_raw(struct exporting *e, struct error **err)
 {
   uint64_t size = image_reader_size(e->options->reader);
-  if (tell_size(e, size, err) < 0 || run_pipeline(e, send_raw_cluster, err) < 0)
+  if (run_pipeline(e, send_raw_cluster, err) < 0)
     return -1;
   return size > e->sent ? e->sink->ops->append_zeros(e->sink, size - e->sent, err) : 0;
+}
+
+static int
+export_raw(struct exporting *e, struct error **err)
+{
+  if (tell_size(e, image_reader_size(e->options->reader), err) < 0)
+    return -1;
+  return give_file(e, give_raw, err);
 }
 
 static uint64_t

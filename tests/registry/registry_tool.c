@@ -276,12 +276,12 @@ run_push(const char *url, struct error **err)
 }
 
 static int
-fill_sink(struct sink *sink, uint64_t size, struct error **err)
+give_file(struct sink *sink, struct error **err)
 {
   CLEANUP(source_closep) struct source *source = NULL;
   CLEANUP(stream_closep) struct stream *stream = NULL;
   CLEANUP(freep) char *piece = xcalloc(PIECE_BYTES, 1);
-  if (sink->ops->set_size(sink, size, err) < 0 || open_file(&source, &stream, err) < 0)
+  if (open_file(&source, &stream, err) < 0)
     return -1;
   ssize_t got;
   while ((got = stream_read_most(stream, piece, PIECE_BYTES, err)) > 0) {
@@ -291,6 +291,16 @@ fill_sink(struct sink *sink, uint64_t size, struct error **err)
       return -1;
   }
   return (int)got;
+}
+
+static int
+fill_sink(struct sink *sink, uint64_t size, struct error **err)
+{
+  bool is_there;
+  if (sink->ops->set_size(sink, size, err) < 0 || give_file(sink, err) < 0 ||
+      sink->ops->measured(sink, &is_there, err) < 0)
+    return -1;
+  return is_there ? 0 : give_file(sink, err);
 }
 
 static int

@@ -170,7 +170,7 @@ def test_an_upload_that_is_given_up_begins_anew(fake, large):
     # A sink cannot begin anew: its bytes are gone.
     fake.patch_faults = [None, ("break", 1_000_000)]
     with pytest.raises(Failure, match="^ABORTED: .*given the upload up"):
-        tool("sink", fake.url("t/disk:sink"), large)
+        tool("sink", fake.url("t/disk:sink"), large, name="another.img")  # another layer
     assert "sink" not in fake.manifests
 
 
