@@ -18,6 +18,7 @@ struct command {
 extern const struct command command_export;
 extern const struct command command_import;
 extern const struct command command_inspect;
+extern const struct command command_push;
 extern const struct command command_rollback;
 
 #endif

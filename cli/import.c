@@ -147,10 +147,13 @@ const struct command command_import = {
     .summary = "Bring an image into RBD",
     .text =
         "SOURCE is a path, file:///PATH, - (standard input), http(s)://…, s3://BUCKET/KEY,\n"
-        "docker://REGISTRY/REPOSITORY:TAG, oci-archive:PATH, nbd://…, nbds://…, nbd+unix://… or\n"
-        "rbd:POOL/IMAGE@SNAPSHOT. What it is, is told by its content: raw, qcow2, vmdk, vdi, vhd,\n"
-        "vhdx or qed, also inside gzip, xz, zstd. It is read once and written straight into RBD;\n"
-        "zeros are not written. Killed at any moment and called again, it goes on.\n",
+        "docker://REGISTRY/REPOSITORY:TAG, oci-archive:PATH, docker-archive:PATH, nbd://…, "
+        "nbds://…,\n"
+        "nbd+unix://… or rbd:POOL/IMAGE@SNAPSHOT. What it is, is told by its content: raw, qcow2,\n"
+        "vmdk, vdi, vhd, vhdx or qed, also inside gzip, xz, zstd or a tar archive. It is read "
+        "once\n"
+        "and written straight into RBD; zeros are not written. Killed at any moment and called\n"
+        "again, it goes on.\n",
     .sets = sets,
     .arguments_min = 2,
     .arguments_max = 2,

@@ -9,6 +9,7 @@ import json
 import re
 import socket
 import threading
+import time
 import urllib.parse
 
 import oci_image
@@ -23,6 +24,7 @@ class FakeRegistry:
         self.tags = None  # what a listing says; None: the tags there are
         self.requests = []  # (method, path, headers)
         self.sent = 0  # bytes of bodies
+        self.bytes_per_second = None  # of each answer
         self.has_ranges = True
         self.has_digest_header = True
         self.has_head = True
@@ -36,6 +38,7 @@ class FakeRegistry:
         self.token_answer = None  # function of (query, headers) that makes a token answer
         self.uploads = {}
         self.patch_faults = []  # what happens to the next PATCHes: ("break", bytes), ("status", 500)
+        self.patch_seconds = 0  # that an answer to a PATCH takes, as long as it stays set
         self.forgets_uploads = False  # when a PATCH breaks, as docker-registry does
         self.put_faults = []  # what happens to the next PUTs of blobs: "lost", ("status", 500)
         self.upload_host = None  # another server that uploads are sent to
@@ -107,6 +110,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         for start in range(0, len(body), 65536):
             piece = body[start:start + 65536]
             self.wfile.write(piece)
+            if self.fake.bytes_per_second:
+                time.sleep(len(piece) / self.fake.bytes_per_second)
             with self.fake.lock:
                 self.fake.sent += len(piece)
 
@@ -275,6 +280,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if first != len(upload) or last + 1 != first + len(body):
             return self.answer(416)
         upload += body
+        started = time.monotonic()
+        while time.monotonic() - started < fake.patch_seconds:
+            time.sleep(0.05)
         if fault and fault[0] == "lost":  # it worked, and nobody hears of it
             return self.break_off()
         self.answer_upload(202, name)
