@@ -14,7 +14,7 @@
 #include "populator/format/state.h"
 
 /* Unread input goes into every saved state, so it is kept small. */
-#define IN_BYTES ((size_t)64 << 10)
+#define IN_BYTES ((size_t)256 << 10)
 /* Names and comments are skipped; one that does not end is not one. */
 #define TEXT_MAX ((size_t)64 << 10)
 #define FORM 0x317a6769 /* "igz1" */

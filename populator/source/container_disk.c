@@ -7,6 +7,7 @@
 #include "lib/ceph/wire.h"
 #include "populator/format/gzip.h"
 #include "populator/format/zstd.h"
+#include "populator/source/ahead_stream.h"
 #include "populator/source/blob_pieces.h"
 #include "populator/source/disk_stream.h"
 #include "populator/source/verified_stream.h"
@@ -47,6 +48,14 @@ decompress(enum oci_compression compression, struct stream *below, struct stream
   return 0;
 }
 
+/* What is drained to prove the layer: where it has to be decompressed, fetching and hashing go on
+ * meanwhile. Takes `verified`. */
+static struct stream *
+read_ahead(enum oci_compression compression, struct stream *verified)
+{
+  return compression == OCI_COMPRESSION_NONE ? verified : ahead_stream_new(verified);
+}
+
 static int
 open_blob(struct container_disk *disk, const struct oci_descriptor *blob,
           struct stream **ret_stream, struct error **err)
@@ -63,8 +72,10 @@ open_layer(struct container_disk *disk, const struct oci_layer *layer, struct di
 {
   struct stream *blob, *proof, *archive;
   if (open_blob(disk, &layer->blob, &blob, err) < 0 ||
-      verified_stream_new(blob, &layer->blob, &proof, err) < 0 ||
-      decompress(layer->compression, proof, &archive, err) < 0)
+      verified_stream_new(blob, &layer->blob, &proof, err) < 0)
+    return -1;
+  proof = read_ahead(layer->compression, proof);
+  if (decompress(layer->compression, proof, &archive, err) < 0)
     return -1;
   *ret_layer = (struct disk_layer){.archive = archive, .proof = proof};
   return 0;
@@ -257,6 +268,20 @@ restore_gzip(struct stream *below, struct wire_reader *state, struct stream **re
 }
 
 static int
+restore_ahead(struct stream *below, struct wire_reader *state, struct stream **ret_stream,
+              struct error **err)
+{
+  size_t used;
+  enter(state, AHEAD_STREAM_NAME);
+  if (ahead_stream_restore(below, state->at, state->failed ? 0 : state->left, &used, ret_stream,
+                           err) < 0)
+    return -1;
+  state->at += used;
+  state->left -= used;
+  return 0;
+}
+
+static int
 restore_layer(struct container_disk *disk, struct wire_reader *state, struct disk_layer *ret_layer,
               struct error **err)
 {
@@ -267,12 +292,14 @@ restore_layer(struct container_disk *disk, struct wire_reader *state, struct dis
   if (state->failed || position > layer->blob.size ||
       layer->compression == OCI_COMPRESSION_ZSTD) /* which cannot be saved */
     return error_set(err, ERROR_DATA_LOSS, "the saved state of a stream is not one");
-  struct stream *blob, *proof, *archive;
+  struct stream *blob, *verified, *proof, *archive;
   if (disk->store->ops->stream(disk->store, &layer->blob, position, &blob, err) < 0 ||
-      verified_stream_restore(blob, &layer->blob, state, &proof, err) < 0)
+      verified_stream_restore(blob, &layer->blob, state, &verified, err) < 0)
     return -1;
-  archive = proof;
-  if (layer->compression == OCI_COMPRESSION_GZIP && restore_gzip(proof, state, &archive, err) < 0)
+  proof = archive = verified;
+  if (layer->compression == OCI_COMPRESSION_GZIP &&
+      (restore_ahead(verified, state, &proof, err) < 0 ||
+       restore_gzip(proof, state, &archive, err) < 0))
     return -1;
   *ret_layer = (struct disk_layer){.archive = archive, .proof = proof};
   return 0;

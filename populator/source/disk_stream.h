@@ -13,8 +13,8 @@
 /* A layer on its way. */
 struct disk_layer {
   struct stream *archive; /* the tar archive */
-  /* The stream below it with the bytes that have a digest, as verified_stream.h made it; NULL:
-   * none. It belongs to the archive's stack. */
+  /* The stream below it with the bytes that have a digest, as verified_stream.h made it, or one
+   * that reads it ahead; NULL: none. It belongs to the archive's stack. */
   struct stream *proof;
 };
 

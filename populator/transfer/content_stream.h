@@ -12,19 +12,25 @@
 #include "lib/base/error.h"
 #include "populator/source/stream.h"
 
+/* Room that next() is given. */
+#define CONTENT_ROOM_BYTES ((size_t)7 << 20)
+
 struct content_piece {
   uint64_t offset;  /* on the disk */
-  size_t len;       /* 0: the end; at most CONTENT_WRITER_BUFFER_BYTES */
-  const char *data; /* good until the next call */
+  size_t len;       /* 0: the end */
+  const char *data; /* in the room that was given, or, good until the next call, elsewhere */
+  bool is_zero;     /* all of it; not every piece of zeros is known to be one */
 };
 
 struct content_stream;
 
 struct content_stream_ops {
   const char *name; /* "qcow2" */
-  /* The next piece. At the end everything has been checked that the format and the streams below
-   * can check: a file that ends too early is an error. */
-  int (*next)(struct content_stream *content, struct content_piece *ret_piece, struct error **err);
+  /* The next piece, which ends where an object of RBD ends if that can be. At the end everything
+   * has been checked that the format and the streams below can check: a file that ends too early is
+   * an error. */
+  int (*next)(struct content_stream *content, char *room, struct content_piece *ret_piece,
+              struct error **err);
   /* Appends what another process needs to go on behind the last piece; the streams below are saved
    * after it. */
   int (*save)(struct content_stream *content, struct buffer *state, struct error **err);

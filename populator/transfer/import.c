@@ -27,8 +27,11 @@ importing_clear(struct importing *i)
 {
   target_close(i->target);
   import_disk_close(&i->disk);
-  if (i->stack.content)
+  if (i->stack.content) {
+    if (i->source->ops->cancel)
+      i->source->ops->cancel(i->source); /* or what is read ahead would be waited for */
     import_stack_close(&i->stack);
+  }
   source_close(i->source);
   checkpoint_clear(&i->checkpoint);
   free(i->identity);

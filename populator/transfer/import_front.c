@@ -70,7 +70,7 @@ read_all(struct front *front, struct target *target, uint64_t limit, struct erro
   atomic_store(&options->progress->total, size == SOURCE_SIZE_UNKNOWN ? 0 : size);
   if (import_stream(&reading, err) < 0)
     return -1;
-  return checksum_stream_finish(front->stack->counted, err);
+  return import_stack_finish(front->stack, err);
 }
 
 /* ---- the spool ---------------------------------------------------------------------------------

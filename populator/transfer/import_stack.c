@@ -7,6 +7,7 @@
 #include "lib/base/memory.h"
 #include "lib/ceph/wire.h"
 #include "populator/format/unpack.h"
+#include "populator/source/ahead_stream.h"
 #include "populator/source/tar_disk.h"
 #include "populator/transfer/checksum_stream.h"
 #include "populator/transfer/qcow2_content.h"
@@ -63,20 +64,33 @@ import_stack_open(struct source *source, const char *checksum, const char *path,
 {
   struct stream *base;
   struct stream *counted;
+  struct stream *ahead = NULL;
   struct stream *inside;
   struct probe probe;
   uint64_t raw_size = source->size;
   if (source->container)
     path = NULL;
   if (source->ops->stream(source, 0, &base, err) < 0 ||
-      checksum_stream_new(base, checksum, &counted, err) < 0 ||
-      import_stack_unwrap(counted, path, &inside, &probe, &raw_size, err) < 0)
+      checksum_stream_new(base, checksum, &counted, err) < 0)
+    return -1;
+  if (!source->ops->restore)
+    ahead = ahead_stream_new(counted);
+  if (import_stack_unwrap(ahead ? ahead : counted, path, &inside, &probe, &raw_size, err) < 0)
     return -1;
   struct content_stream *content;
   if (open_content(inside, &probe, raw_size, &content, err) < 0)
     return -1;
-  *ret_stack = (struct import_stack){.content = content, .counted = counted, .probe = probe};
+  *ret_stack =
+      (struct import_stack){.content = content, .counted = counted, .ahead = ahead, .probe = probe};
   return 0;
+}
+
+int
+import_stack_finish(struct import_stack *stack, struct error **err)
+{
+  if (stack->ahead)
+    ahead_stream_stop(stack->ahead);
+  return checksum_stream_finish(stack->counted, err);
 }
 
 void
@@ -139,7 +153,7 @@ skip(struct wire_reader *reader, size_t len)
 /* Puts one stream back on *stream. */
 static int
 restore_one(struct wire_reader *reader, const char *checksum, struct stream **stream,
-            struct stream **counted, struct error **err)
+            struct import_stack *stack, struct error **err)
 {
   size_t used = 0;
   struct stream *below = TAKE(*stream);
@@ -152,7 +166,11 @@ restore_one(struct wire_reader *reader, const char *checksum, struct stream **st
   if (strcmp(name, CHECKSUM_STREAM_NAME) == 0) {
     r = checksum_stream_restore(below, checksum, reader->at, reader->left, &used, stream, err);
     if (r == 0)
-      *counted = *stream;
+      stack->counted = *stream;
+  } else if (strcmp(name, AHEAD_STREAM_NAME) == 0) {
+    r = ahead_stream_restore(below, reader->at, reader->left, &used, stream, err);
+    if (r == 0)
+      stack->ahead = *stream;
   } else if (strcmp(name, TAR_DISK_STREAM_NAME) == 0) {
     r = tar_disk_stream_restore(below, reader->at, reader->left, &used, stream, err);
   } else {
@@ -185,20 +203,18 @@ restore_source(struct source *source, struct wire_reader *reader, struct stream 
 
 static int
 restore_streams(struct source *source, const char *checksum, struct wire_reader *reader,
-                struct stream **ret_stream, struct stream **ret_counted, struct error **err)
+                struct stream **ret_stream, struct import_stack *stack, struct error **err)
 {
   CLEANUP(stream_closep) struct stream *stream = NULL;
-  struct stream *counted = NULL;
   if (restore_source(source, reader, &stream, err) < 0)
     return -1;
   while (reader->left > 0) {
-    if (restore_one(reader, checksum, &stream, &counted, err) < 0)
+    if (restore_one(reader, checksum, &stream, stack, err) < 0)
       return -1;
   }
-  if (!counted)
+  if (!stack->counted)
     return broken(err);
   *ret_stream = TAKE(stream);
-  *ret_counted = counted;
   return 0;
 }
 
@@ -215,16 +231,15 @@ import_stack_restore(struct source *source, const char *checksum, const struct b
   const char *own = reader.at;
   skip(&reader, (size_t)len);
   struct stream *stream;
-  struct stream *counted;
-  if (restore_streams(source, checksum, &reader, &stream, &counted, err) < 0)
+  struct import_stack stack = {0};
+  if (restore_streams(source, checksum, &reader, &stream, &stack, err) < 0)
     return -1;
   size_t used = 0;
-  struct content_stream *content;
   int r = strcmp(name, "qcow2") == 0
-              ? qcow2_content_restore(stream, own, (size_t)len, &used, &content, err)
-              : raw_content_restore(stream, size, own, (size_t)len, &used, &content, err);
+              ? qcow2_content_restore(stream, own, (size_t)len, &used, &stack.content, err)
+              : raw_content_restore(stream, size, own, (size_t)len, &used, &stack.content, err);
   if (r < 0)
     return -1;
-  *ret_stack = (struct import_stack){.content = content, .counted = counted};
+  *ret_stack = stack;
   return 0;
 }

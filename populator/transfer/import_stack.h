@@ -12,6 +12,7 @@
 struct import_stack {
   struct content_stream *content;
   struct stream *counted; /* the source's bytes as they come; below the content */
+  struct stream *ahead;   /* the next above it; NULL: the source reads ahead by itself */
   struct probe probe;     /* what the content is; of a foreign format, it is the file itself */
 };
 
@@ -29,6 +30,8 @@ int import_stack_open(struct source *source, const char *checksum, const char *p
 int import_stack_restore(struct source *source, const char *checksum, const struct buffer *state,
                          struct import_stack *ret_stack, struct error **err);
 void import_stack_close(struct import_stack *stack);
+/* The content has come to its end: reads what is left of the source and checks its checksum. */
+int import_stack_finish(struct import_stack *stack, struct error **err);
 
 /* Whether import_stack_save() can work at all. */
 bool import_stack_can_save(const struct import_stack *stack);

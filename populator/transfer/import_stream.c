@@ -15,6 +15,7 @@ struct stream_import {
   struct image_writer *image;
   struct buffer_pool *pool;
   struct content_writer writer;
+  struct pool_buffer *room; /* for the next piece, or NULL */
   /* Writes belong to the epoch in which they began; taking a state begins the other one. */
   atomic_uint pending[2];
   unsigned epoch;
@@ -89,7 +90,14 @@ write_piece(struct stream_import *import, const struct content_piece *piece, str
                      (unsigned long long)import->options->size_limit);
   if (target_make_room(import->options->target, end, err) < 0)
     return -1;
-  return content_writer_copy(&import->writer, piece->data, piece->len, piece->offset, err);
+  if (piece->is_zero)
+    return 0;
+  if (piece->data != import->room->data)
+    return content_writer_copy(&import->writer, piece->data, piece->len, piece->offset, err);
+  int r = content_writer_plain(&import->writer, import->room, piece->data, piece->len,
+                               piece->offset, err);
+  pool_buffer_unref(TAKE(import->room)); /* writes may hold it */
+  return r;
 }
 
 static int
@@ -101,7 +109,9 @@ run(struct stream_import *import, struct error **err)
     struct content_piece piece;
     if (atomic_load(&progress->is_cancelled))
       return error_set(err, ERROR_CANCELLED, "stopped; what was done is kept");
-    if (content->ops->next(content, &piece, err) < 0)
+    if (!import->room)
+      import->room = buffer_pool_take(import->pool);
+    if (content->ops->next(content, import->room->data, &piece, err) < 0)
       return -1;
     atomic_store(&progress->position, import->options->position(import->options->context));
     if (piece.len == 0)
@@ -119,11 +129,12 @@ import_stream(const struct import_stream_options *options, struct error **err)
                                  .next_state_ms = clock_now_ms() + CHECKPOINT_MS};
   import.can_save = options->identity && import_stack_can_save(options->stack);
   import.image = image_writer_new(target_image(options->target), IMPORT_BYTES_IN_FLIGHT);
-  import.pool = buffer_pool_new(CONTENT_WRITER_BUFFERS, CONTENT_WRITER_BUFFER_BYTES);
+  import.pool = buffer_pool_new(CONTENT_WRITER_BUFFERS, CONTENT_ROOM_BYTES);
   content_writer_init(&import.writer, import.image, import.pool, options->progress);
   begin_epoch(&import, 0);
   int r = run(&import, err);
   content_writer_clear(&import.writer);
+  pool_buffer_unref(import.room);
   if (image_writer_drain(import.image, r < 0 ? NULL : err) < 0)
     r = -1;
   /* Now everything is durable: so that the next process repeats as little as may be. */

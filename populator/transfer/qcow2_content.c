@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "populator/transfer/qcow2_content.h"
 
+#include <assert.h>
+
 #include "lib/base/memory.h"
 #include "populator/format/qcow2_cluster.h"
 #include "populator/transfer/content_writer.h"
@@ -9,18 +11,30 @@ struct qcow2_content {
   struct content_stream content;
   struct qcow2_stream *stream;
   struct qcow2_cluster_decoder *decoder;
-  char *bytes;   /* as they are in the file */
   char *cluster; /* decompressed */
+  uint64_t end;  /* on the disk, of the last piece */
   bool is_full;
 };
 
+static_assert(CONTENT_WRITER_BUFFER_BYTES + QCOW2_STREAM_BUFFER_MIN <= CONTENT_ROOM_BYTES, "room");
+
+/* The next piece most likely begins where the last one ended: up to the end of an object there, of
+ * the second one where the first is too near. */
+static size_t
+room_to_use(const struct qcow2_content *self)
+{
+  size_t to_end = CONTENT_WRITER_BUFFER_BYTES - (size_t)(self->end % CONTENT_WRITER_BUFFER_BYTES);
+  return to_end < QCOW2_STREAM_BUFFER_MIN ? to_end + CONTENT_WRITER_BUFFER_BYTES : to_end;
+}
+
 static int
-qcow2_next(struct content_stream *content, struct content_piece *ret_piece, struct error **err)
+qcow2_next(struct content_stream *content, char *room, struct content_piece *ret_piece,
+           struct error **err)
 {
   struct qcow2_content *self = (struct qcow2_content *)content;
   struct qcow2_extent extent;
   *ret_piece = (struct content_piece){0};
-  int r = qcow2_stream_next(self->stream, self->bytes, CONTENT_WRITER_BUFFER_BYTES, &extent, err);
+  int r = qcow2_stream_next(self->stream, room, room_to_use(self), &extent, err);
   if (r < 0)
     return -1;
   if (r == QCOW2_STREAM_END)
@@ -31,11 +45,12 @@ qcow2_next(struct content_stream *content, struct content_piece *ret_piece, stru
                      "the qcow2 file is in an order that cannot be read in one pass");
   }
   *ret_piece = (struct content_piece){
-      .offset = extent.virtual_offset, .len = (size_t)extent.length, .data = self->bytes};
+      .offset = extent.virtual_offset, .len = (size_t)extent.length, .data = room};
+  self->end = extent.virtual_offset + extent.length;
   if (!extent.is_compressed)
     return 0;
   ret_piece->data = self->cluster;
-  return qcow2_cluster_decode(self->decoder, self->bytes, (size_t)extent.host_length, self->cluster,
+  return qcow2_cluster_decode(self->decoder, room, (size_t)extent.host_length, self->cluster,
                               (size_t)extent.length, err);
 }
 
@@ -51,7 +66,6 @@ qcow2_close(struct content_stream *content)
   struct qcow2_content *self = (struct qcow2_content *)content;
   qcow2_stream_close(self->stream);
   qcow2_cluster_decoder_free(self->decoder);
-  free(self->bytes);
   free(self->cluster);
   free(self);
 }
@@ -72,7 +86,6 @@ wrap(struct qcow2_stream *stream)
       .ops = &ops, .virtual_size = header->virtual_size, .below = qcow2_stream_below(stream)};
   self->stream = stream;
   self->decoder = qcow2_cluster_decoder_new(header->compression, (size_t)1 << header->cluster_bits);
-  self->bytes = xcalloc(1, CONTENT_WRITER_BUFFER_BYTES);
   self->cluster = xcalloc(1, (size_t)1 << header->cluster_bits);
   return &self->content;
 }

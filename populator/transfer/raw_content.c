@@ -6,10 +6,12 @@
 #include "lib/base/memory.h"
 #include "populator/format/probe.h"
 #include "populator/format/state.h"
+#include "populator/format/zero.h"
 #include "populator/transfer/content_writer.h"
 
 #define STATE_FORM 0x72617732 /* "raw2" */
 #define STATE_MAX 1024
+#define STEP_BYTES ((size_t)1 << 20)
 
 enum { IS_DISK = 1, IS_AT_END = 2, IS_VHD = 4, ALL_FLAGS = 7 };
 
@@ -18,32 +20,57 @@ struct raw_content {
   struct stream *below;
   uint64_t offset;
   unsigned flags;
-  char *buffer;     /* CONTENT_WRITER_BUFFER_BYTES, and what may be a footer */
-  size_t given;     /* of it, by the last call … */
-  size_t held_back; /* … and what comes behind that */
+  char held[PROBE_FOOTER_BYTES]; /* behind what was given: it may be a footer */
+  size_t held_back;
 };
 
-/* Reads so that `room` bytes can be given, and those are behind them that may be a footer. */
+/* Reads on until there are `want` bytes in the room, which has `have`; there are less only at the
+ * end of the disk, and then a footer is taken off. */
 static int
-fill(struct raw_content *raw, size_t room, struct error **err)
+fill(struct raw_content *raw, char *room, size_t want, size_t *have, struct error **err)
 {
   size_t kept = raw->flags & IS_DISK ? PROBE_FOOTER_BYTES : 0;
-  size_t want = room + kept - raw->held_back;
-  memmove(raw->buffer, raw->buffer + raw->given, raw->held_back);
-  raw->given = 0;
-  ssize_t len = stream_read_most(raw->below, raw->buffer + raw->held_back, want, err);
+  if (raw->flags & IS_AT_END || *have >= want)
+    return 0;
+  ssize_t len = stream_read_most(raw->below, room + *have, want - *have, err);
   if (len < 0)
     return -1;
-  bool was_at_end = raw->flags & IS_AT_END;
-  raw->held_back += (size_t)len;
-  if ((size_t)len < want)
-    raw->flags |= IS_AT_END;
-  const char *footer = raw->buffer + raw->held_back - kept;
-  if (kept > 0 && !was_at_end && raw->flags & IS_AT_END && raw->held_back >= kept &&
-      probe_is_vhd_footer(footer, kept)) {
-    raw->held_back -= kept;
+  *have += (size_t)len;
+  if (*have == want)
+    return 0;
+  raw->flags |= IS_AT_END;
+  if (kept > 0 && *have >= kept && probe_is_vhd_footer(room + *have - kept, kept)) {
+    *have -= kept;
     raw->flags |= IS_VHD;
   }
+  return 0;
+}
+
+/* A piece that ends where an object ends, so that it becomes one write; or, where it begins with
+ * zeros, only a step of it. Then the same memory is used for the next one: most disks are mostly
+ * zeros, and these never leave the processor's cache. What may be a footer is held back. */
+static int
+read_piece(struct raw_content *raw, char *room, struct content_piece *ret_piece, struct error **err)
+{
+  size_t kept = raw->flags & IS_DISK ? PROBE_FOOTER_BYTES : 0;
+  size_t to_end = CONTENT_WRITER_BUFFER_BYTES - (size_t)(raw->offset % CONTENT_WRITER_BUFFER_BYTES);
+  size_t len = to_end < STEP_BYTES ? to_end : STEP_BYTES;
+  size_t have = raw->held_back;
+  memcpy(room, raw->held, have);
+  if (fill(raw, room, len + kept, &have, err) < 0)
+    return -1;
+  bool is_zero = zero_is_all(room, have < len ? have : len);
+  if (!is_zero) {
+    len = to_end;
+    if (fill(raw, room, len + kept, &have, err) < 0)
+      return -1;
+  }
+  if (len > have)
+    len = have;
+  raw->held_back = have - len;
+  memcpy(raw->held, room + len, raw->held_back);
+  *ret_piece =
+      (struct content_piece){.offset = raw->offset, .len = len, .data = room, .is_zero = is_zero};
   return 0;
 }
 
@@ -59,19 +86,14 @@ check_end(const struct raw_content *raw, struct error **err)
 }
 
 static int
-raw_next(struct content_stream *content, struct content_piece *ret_piece, struct error **err)
+raw_next(struct content_stream *content, char *room, struct content_piece *ret_piece,
+         struct error **err)
 {
   struct raw_content *raw = (struct raw_content *)content;
-  /* Pieces end where objects end, so that each becomes one write. */
-  size_t room = CONTENT_WRITER_BUFFER_BYTES - (size_t)(raw->offset % CONTENT_WRITER_BUFFER_BYTES);
-  if (fill(raw, room, err) < 0)
+  if (read_piece(raw, room, ret_piece, err) < 0)
     return -1;
-  raw->given = raw->held_back < room ? raw->held_back : room;
-  raw->held_back -= raw->given;
-  *ret_piece =
-      (struct content_piece){.offset = raw->offset, .len = raw->given, .data = raw->buffer};
-  raw->offset += raw->given;
-  return raw->given == 0 ? check_end(raw, err) : 0;
+  raw->offset += ret_piece->len;
+  return ret_piece->len == 0 ? check_end(raw, err) : 0;
 }
 
 static int
@@ -81,7 +103,7 @@ raw_save(struct content_stream *content, struct buffer *state, struct error **er
   CLEANUP(buffer_clear) struct buffer body = {0};
   state_put_number(&body, raw->offset);
   state_put_number(&body, raw->flags);
-  state_put_bytes(&body, raw->buffer + raw->given, raw->held_back);
+  state_put_bytes(&body, raw->held, raw->held_back);
   return state_seal(STATE_FORM, &body, state, err);
 }
 
@@ -90,7 +112,6 @@ raw_close(struct content_stream *content)
 {
   struct raw_content *raw = (struct raw_content *)content;
   stream_close(raw->below);
-  free(raw->buffer);
   free(raw);
 }
 
@@ -109,7 +130,6 @@ make(struct stream *below, uint64_t size, uint64_t offset, unsigned flags)
   raw->below = below;
   raw->offset = offset;
   raw->flags = flags;
-  raw->buffer = xcalloc(1, CONTENT_WRITER_BUFFER_BYTES + PROBE_FOOTER_BYTES);
   return raw;
 }
 
@@ -142,7 +162,7 @@ raw_content_restore(struct stream *below, uint64_t size, const void *state, size
     return error_set(err, ERROR_DATA_LOSS, "the saved state of a raw disk is broken");
   struct raw_content *raw = make(TAKE(owned), size, offset, flags);
   if (held_len > 0)
-    memcpy(raw->buffer, held, held_len);
+    memcpy(raw->held, held, held_len);
   raw->held_back = held_len;
   *ret_content = &raw->content;
   return 0;

@@ -11,6 +11,8 @@
 #define PIECE CONTENT_WRITER_BUFFER_BYTES
 #define FOOTER 512
 
+static char room[CONTENT_ROOM_BYTES];
+
 /* A disk with bytes that follow from their offsets, and behind it the footer of a fixed VHD. */
 static char *
 make_vhd(size_t disk_len)
@@ -37,13 +39,37 @@ read_all(struct content_stream *content, const char *bytes, struct error **err)
 {
   struct content_piece piece;
   do {
-    if (content->ops->next(content, &piece, err) < 0)
+    if (content->ops->next(content, room, &piece, err) < 0)
       return UINT64_MAX;
     CU_ASSERT_FATAL(memcmp(piece.data, bytes + piece.offset, piece.len) == 0);
     CU_ASSERT_FATAL(piece.offset / PIECE ==
                     (piece.offset + (piece.len ? piece.len - 1 : 0)) / PIECE);
   } while (piece.len > 0);
   return raw_content_offset(content);
+}
+
+/* Zeros in front, amid and behind: known as such wherever a piece begins with many. */
+static void
+test_zeros_are_told(void)
+{
+  CLEANUP(freep) char *bytes = make_vhd(5 * PIECE);
+  memset(bytes, 0, PIECE + 4096);
+  memset(bytes + 3 * PIECE, 0, 2 * PIECE);
+  struct stream *below = byte_stream_new(bytes, 5 * PIECE + FOOTER, 0, 100000);
+  CLEANUP(content_stream_closep)
+  struct content_stream *content = raw_content_new(below, 5 * PIECE + FOOTER);
+  struct content_piece piece;
+  size_t zeros = 0;
+  do {
+    REQUIRE(content->ops->next(content, room, &piece, NULL) == 0);
+    REQUIRE(memcmp(piece.data, bytes + piece.offset, piece.len) == 0);
+    REQUIRE(!piece.is_zero || piece.len == 0 ||
+            (piece.data[0] == 0 && piece.data[piece.len - 1] == 0));
+    zeros += piece.is_zero ? piece.len : 0;
+  } while (piece.len > 0);
+  CHECK_NUMBER(zeros, 3 * PIECE);
+  CU_ASSERT(raw_content_is_vhd(content));
+  CHECK_NUMBER(raw_content_offset(content), 5 * PIECE);
 }
 
 /* Sizes around the border of two pieces, which a footer may lie across. */
@@ -114,7 +140,7 @@ test_goes_on_from_a_state(void)
       CLEANUP(content_stream_closep)
       struct content_stream *content = raw_content_new(below, size + FOOTER);
       for (unsigned i = 0; i < pieces; i++)
-        REQUIRE(content->ops->next(content, &piece, NULL) == 0);
+        REQUIRE(content->ops->next(content, room, &piece, NULL) == 0);
       REQUIRE(content->ops->save(content, &state, NULL) == 0);
       offset = raw_content_offset(content);
     }
@@ -146,6 +172,6 @@ test_broken_states(void)
 }
 
 UNIT_MAIN("populator/transfer/raw_content", UNIT_TEST(test_footer_of_a_vhd_is_left_off),
-          UNIT_TEST(test_disk_is_given_whole), UNIT_TEST(test_file_is_given_whole),
-          UNIT_TEST(test_disk_of_another_size), UNIT_TEST(test_goes_on_from_a_state),
-          UNIT_TEST(test_broken_states))
+          UNIT_TEST(test_disk_is_given_whole), UNIT_TEST(test_zeros_are_told),
+          UNIT_TEST(test_file_is_given_whole), UNIT_TEST(test_disk_of_another_size),
+          UNIT_TEST(test_goes_on_from_a_state), UNIT_TEST(test_broken_states))
