@@ -186,6 +186,27 @@ target_discard_spool(struct target *target, struct error **err)
   return r < 0 ? -1 : image_discard(spool->location, spool->name, err);
 }
 
+/* Waits until nobody else works on the image, then looks again: whoever did may have finished it
+ * just now. ABORTED when it was taken away meanwhile. */
+static int
+look_when_free(struct target *target, struct header *header, struct error **err)
+{
+  CLEANUP(error_freep) struct error *failure = NULL;
+  struct header now;
+  if (wait_until_free(target, header, err) < 0)
+    return -1;
+  if (header_read(target->location, target->id, &now, &failure) == 0) {
+    header_clear(header);
+    *header = now;
+    return 0;
+  }
+  if (failure->code != ERROR_NOT_FOUND)
+    return pass_on(err, failure);
+  return error_set(err, ERROR_ABORTED,
+                   "image '%s/%s' was removed by another import meanwhile: try again",
+                   target->location->label, target->name);
+}
+
 /* What to do with an image of this name that is there. */
 static int
 open_found(struct target *target, const struct target_options *options,
@@ -196,8 +217,14 @@ open_found(struct target *target, const struct target_options *options,
   bool has_header = header_read(target->location, target->id, &header, &failure) == 0;
   if (!has_header && failure->code != ERROR_NOT_FOUND)
     return pass_on(err, failure);
+  bool is_worked_on = has_header && (options->is_existing ||
+                                     is_marked(&header.metadata, KEY_IMPORTING, target->id));
+  if (is_worked_on && look_when_free(target, &header, err) < 0) {
+    header_clear(&header);
+    return -1;
+  }
   if (options->is_existing) {
-    int r = has_header ? wait_until_free(target, &header, err)
+    int r = has_header ? 0
                        : error_set(err, ERROR_NOT_FOUND, "image '%s/%s' is not finished",
                                    target->location->label, target->name);
     if (r == 0)
@@ -215,8 +242,6 @@ open_found(struct target *target, const struct target_options *options,
     r = error_set(err, ERROR_ALREADY_EXISTS,
                   "image '%s/%s' exists already: remove it or choose another name",
                   target->location->label, target->name);
-  else if (has_header)
-    r = wait_until_free(target, &header, err);
   if (r == 0 && is_same)
     r = take_up(target, options, &header, checkpoint, err);
   if (has_header)

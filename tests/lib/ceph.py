@@ -71,9 +71,11 @@ class Cluster:
             return rbd.RBD().list(ioctx)
 
     def remove_image(self, pool, name, namespace=""):
-        """With its snapshots; fine when there is none."""
+        """With its snapshots, and the checkpoint of an import; fine when there is none."""
         with self.ioctx(pool, namespace) as ioctx, contextlib.suppress(rbd.ImageNotFound):
             with rbd.Image(ioctx, name) as image:
+                with contextlib.suppress(rados.ObjectNotFound):
+                    ioctx.remove_object(f"imprint.checkpoint.{image.id()}")
                 for snap in list(image.list_snaps()):
                     if image.is_protected_snap(snap["name"]):
                         image.unprotect_snap(snap["name"])
