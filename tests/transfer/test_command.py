@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command itself: its JSON, its progress on a terminal, its help and its exit codes."""
+
+import json
+import os
+import pty
+import re
+import subprocess
+
+import pytest
+
+import imprint as command
+from fault_server import FaultServer
+from image_server import ImageFile, paced
+from images import MIB, fill
+
+CODES = {
+    0: "done", 1: "failed", 2: "wrong use", 3: "not found", 4: "exists", 5: "not allowed",
+    6: "not reachable", 7: "damaged", 8: "too large", 9: "in use", 10: "stopped",
+}
+
+
+@pytest.fixture(scope="module")
+def disk(tmp_path_factory):
+    return fill(tmp_path_factory.mktemp("command") / "disk.raw", 24 * MIB, pieces=40)
+
+
+def test_json_is_an_object_a_line(imprint, disk, image):
+    with FaultServer(paced(ImageFile(disk), 10 * MIB)) as server:
+        done = imprint.run("import", server.url(), image, "--json", "--allow-local-addresses")
+    assert done.status == command.DONE and done.stderr == "", done
+    lines = done.stdout.decode().splitlines()
+    events = [json.loads(line) for line in lines]
+    assert [event["event"] for event in events] == ["progress"] * (len(events) - 1) + ["done"]
+    assert len(events) > 3
+    positions = [event["position"] for event in events[:-1]]
+    assert positions == sorted(positions) and positions[-1] == 24 * MIB
+    assert all(event["total"] == 24 * MIB for event in events[:-1])
+    assert events[-1]["virtualSize"] == 24 * MIB and events[-1]["format"] == "raw"
+
+
+def test_a_failure_is_told_on_standard_error(imprint, image):
+    done = imprint.run("import", "/no/such/file", image, "--json")
+    assert done.status == command.NOT_FOUND
+    assert done.stderr.startswith("imprint: ") and "/no/such/file" in done.stderr
+    assert all(json.loads(line)["event"] != "done" for line in done.stdout.decode().splitlines())
+
+
+def read_terminal(running, terminal):
+    text = b""
+    while True:
+        try:
+            piece = os.read(terminal, 4096)
+        except OSError:  # nobody has the other end any more
+            break
+        if not piece:
+            break
+        text += piece
+    running.wait()
+    return text.decode()
+
+
+def test_a_terminal_shows_one_line(imprint, disk, image):
+    """It is written over and over: bytes, rate, time left."""
+    terminal, other_end = pty.openpty()
+    with FaultServer(paced(ImageFile(disk), 8 * MIB)) as server:
+        running = imprint.start("import", server.url(), image, "--allow-local-addresses",
+                                stdout=other_end, stderr=other_end)
+        os.close(other_end)
+        text = read_terminal(running, terminal)
+    os.close(terminal)
+    assert text.count("\n") == 1 and text.endswith("\n")
+    steps = text.strip().split("\r\x1b[K")
+    assert len(steps) >= 4
+    assert re.search(r"import: +\d+\.\d%  [\d.]+ MiB of 24\.0 MiB, [\d.]+ [KM]iB/s, \d+:\d\d left",
+                     text), text
+    assert re.fullmatch(r"import: 100\.0%  24\.0 MiB of 24\.0 MiB, .*/s", steps[-1].strip()), steps[-1]
+
+
+def test_nothing_is_shown_where_nobody_looks(imprint, disk, image):
+    done = imprint.run("import", disk, image)
+    assert done.status == command.DONE and done.stdout == b"" and done.stderr == ""
+
+
+def program(*arguments):
+    path = os.path.join(command.ROOT, "build", os.environ.get("PRESET", "release"), "cli", "imprint")
+    return subprocess.run([path, *arguments], capture_output=True, text=True, check=False, timeout=30)
+
+
+@pytest.mark.parametrize("name", ["import", "export"])
+def test_help_tells_the_exit_codes(name):
+    help = program(name, "--help")
+    assert help.returncode == 0
+    told = help.stdout.split("Exit status:")[1].replace("\n", " ")
+    for code, words in CODES.items():
+        assert re.search(rf"\b{code} {words}", told), (code, words)
+
+
+def test_the_codes_are_those(imprint, pool, disk, image, tmp_path):
+    """Each that does not need a fault; the others are with their faults."""
+    assert imprint.run("import", disk, image).status == 0
+    assert imprint.run("import", disk, image).status == 4
+    assert imprint.run("import", disk).status == 2
+    assert imprint.run("import", disk, image, "--no-such-flag").status == 2
+    assert imprint.run("import", disk, f"{image}@snapshot").status == 2
+    assert imprint.run("import", disk, "no-pool/x").status == 3
+    assert imprint.run("import", tmp_path / "nothing", f"{image}-2").status == 3
+    assert imprint.run("import", "http://127.0.0.1:1/x", f"{image}-2").status == 5
+    refused = imprint.run("import", "http://127.0.0.1:1/x", f"{image}-2", "--allow-local-addresses",
+                          "--retries", "1")
+    assert refused.status == 6, refused
+    assert imprint.run("import", disk, f"{image}-2", "--checksum", "sha256:" + "0" * 64).status == 7
+    assert imprint.run("import", disk, f"{image}-2", "--size", "1Mi").status == 8
+    assert imprint.run("import", disk, f"{image}-2", "--checksum", "md5:x").status == 2
