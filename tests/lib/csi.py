@@ -70,12 +70,13 @@ def __getattr__(name):
 
 
 class Client:
-    """A connection to one CSI endpoint, given as the path of its socket."""
+    """A connection to one CSI endpoint, given as the path of its socket, or as HOST:PORT."""
 
     def __init__(self, socket, deadline_s=DEADLINE_S):
         # a channel of its own: gRPC would otherwise share one broken connection among clients
         options = [("grpc.use_local_subchannel_pool", 1), ("grpc.max_receive_message_length", -1)]
-        self.channel = grpc.insecure_channel(f"unix:{socket}", options=options)
+        target = f"unix:{socket}" if str(socket).startswith("/") else socket
+        self.channel = grpc.insecure_channel(target, options=options)
         self.deadline_s = deadline_s
         for name, (path, method) in protocol().methods.items():
             setattr(self, name, self._bind(path, method))

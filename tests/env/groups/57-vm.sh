@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#: krbd and rbd-nbd on a real kernel, in two virtual machines without KVM
+
+# A network of its own: the kernel's client insists on the address by which the monitors know
+# themselves, so Ceph listens where the machines reach it.
+if [[ -z ${VM_NETWORK:-} ]]; then
+  export VM_NETWORK=10.99.0.1
+  exec unshare --net "$0"
+fi
+
+source "$(dirname "$(realpath "$0")")/../env.sh"
+source "$ROOT/tests/env/guest.sh"
+
+network_up() {
+  local number
+  ip link set lo up
+  ip link add br0 type bridge
+  ip addr add "$VM_NETWORK/24" dev br0
+  ip link set br0 up
+  for number in 1 2; do
+    ip tuntap add "tap$number" mode tap
+    ip link set "tap$number" master br0 up
+  done
+}
+
+ceph_for_guests() {
+  ceph_up "$CEPH_DIR" "$VM_NETWORK"
+  ceph_pool "$CEPH_DIR" "$POOL" "$NAMESPACE"
+  ceph_pool "$CEPH_DIR" "$DATA_POOL"
+  imprint_config "$CEPH_DIR" "$CLUSTER_ID"
+}
+
+export PRESET=release CEPH_DIR=$SCRATCH/ceph CEPH_CONF=$SCRATCH/ceph/ceph.conf
+export GUEST_FILES=$SCRATCH/guest
+build_preset $PRESET
+step 'Make a network' network_up
+step 'Make a machine' guest_files "$PRESET" "$GUEST_FILES"
+at_exit ceph_down "$CEPH_DIR"
+step 'Start Ceph' ceph_for_guests
+pytest_run "$ROOT/tests/vm"

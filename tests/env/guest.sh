@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# A virtual machine's kernel and initramfs: Debian's kernel, which has rbd and nbd where the host's
+# has not, with imprint-node and what it runs, and nothing else. tests/lib/guest.py boots it.
+
+GUEST_MODULES=(virtio virtio_ring virtio_pci_legacy_dev virtio_pci_modern_dev virtio_pci failover
+  net_failover virtio_net crc16 crc32c_generic libcrc32c mbcache jbd2 ext4 xfs dns_resolver libceph
+  rbd nbd loop)
+GUEST_PROGRAMS=(/usr/bin/rbd-nbd /usr/bin/socat /usr/sbin/mkfs.ext4 /usr/sbin/fsck.ext4
+  /usr/sbin/resize2fs /usr/sbin/mkfs.xfs /usr/sbin/xfs_growfs /usr/sbin/xfs_io)
+
+# guest_files PRESET DIR: makes DIR/vmlinuz and DIR/initrd.
+guest_files() {
+  local preset=$1 dir=$2 package version root=$2/root module path
+  mkdir -p "$dir" "$root"/{bin,dev,proc,sys,etc,run,tmp,lib/modules}
+  package=$(apt-cache depends linux-image-amd64 | awk '/Depends: linux-image-[0-9]/ { print $2; exit }')
+  version=${package#linux-image-}
+  path=$CACHE/kernel/$package
+  if [[ ! -d $path ]]; then
+    mkdir -p "$path.part"
+    (cd "$path.part" && apt-get download "$package" && dpkg-deb -x ./*.deb . && rm ./*.deb)
+    mv -T "$path.part" "$path"
+  fi
+  cp "$path/boot/vmlinuz-$version" "$dir/vmlinuz"
+  for module in "${GUEST_MODULES[@]}"; do
+    find "$path/lib/modules/$version/kernel" -name "$module.ko" -exec cp {} "$root/lib/modules/" \;
+  done
+  printf '%s\n' "${GUEST_MODULES[@]}" >"$root/lib/modules/order"
+  # shellcheck disable=SC2153
+  guest_programs "$root" "$ROOT/build/$preset/nodeplugin/imprint-node"
+  cp "$ROOT/tests/vm/init" "$root/init"
+  (cd "$root" && find . | cpio --quiet -o -H newc) >"$dir/initrd"
+  rm -rf "$root"
+}
+
+# guest_programs ROOT NODE_PLUGIN: the programs, and the libraries that each of them loads.
+guest_programs() {
+  local root=$1 program library
+  cp /bin/busybox "$root/bin/"
+  for program in "$2" "${GUEST_PROGRAMS[@]}"; do
+    mkdir -p "$root/usr/bin"
+    cp -L "$program" "$root/usr/bin/"
+    while read -r library; do
+      mkdir -p "$root$(dirname "$library")"
+      [[ -e $root$library ]] || cp -L "$library" "$root$library"
+    done < <(ldd "$program" | grep -o '/[^ ]*')
+  done
+  # librados loads these by name
+  mkdir -p "$root/usr/lib/x86_64-linux-gnu/ceph"
+  cp -rL /usr/lib/x86_64-linux-gnu/ceph/. "$root/usr/lib/x86_64-linux-gnu/ceph/" 2>/dev/null || true
+  cp -L /etc/mke2fs.conf "$root/etc/"
+}

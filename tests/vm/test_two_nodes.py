@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two machines and one volume: refused, shared, and taken over after a power cut."""
+
+import pytest
+
+import volumes
+from staged import Staged
+from volumes import CODES, MIB, refused
+
+
+@pytest.mark.parametrize("mapper", ["krbd", "nbd"])
+def test_second_node_is_refused(guests, control, mapper):
+    volume = volumes.create(control, "v", 64 * MIB, parameters=volumes.parameters(mapper=mapper))
+    with guests[0].client() as here, guests[1].client() as there:
+        with Staged(here, guests[0], volume, "ext4"):
+            with refused(CODES.FAILED_PRECONDITION, "the Ceph client at 10.99.0.11:.* has it open"):
+                Staged(there, guests[1], volume, "ext4").stage()
+        with Staged(there, guests[1], volume, "ext4"):
+            pass
+
+
+def test_block_volume_on_both(guests, control):
+    """As in a live migration: each sees what the other wrote."""
+    volume = volumes.create(control, "v", 64 * MIB, parameters=volumes.parameters(mapper="krbd"))
+    mode = "MULTI_NODE_MULTI_WRITER"
+    with guests[0].client() as here, guests[1].client() as there:
+        with Staged(here, guests[0], volume, mode=mode) as first:
+            with Staged(there, guests[1], volume, mode=mode) as second:
+                paths = [first.publish(), second.publish()]
+                for writer, word in ((0, "aaaa"), (1, "bbbb"), (0, "cccc")):
+                    guests[writer].sh(f"echo {word} | dd of={paths[writer]} bs=4096 conv=sync "
+                                      "oflag=direct 2>/dev/null")
+                    for reader in (0, 1):
+                        read = guests[reader].sh(f"dd if={paths[reader]} bs=4096 count=1 "
+                                                 "iflag=direct 2>/dev/null | head -c 4")
+                        assert read == word
+
+
+def test_power_cut(guests, control):
+    """The other machine is refused until Ceph has let go of the dead one; what was synced is there."""
+    volume = volumes.create(control, "v", 64 * MIB, parameters=volumes.parameters(mapper="krbd"))
+    with guests[0].client() as here:
+        staged = Staged(here, guests[0], volume, "ext4").stage()
+        guests[0].sh(f"echo kept > {staged.publish()}/file; sync")
+    guests[0].power_cut()
+    with guests[1].client() as there:
+        survivor = Staged(there, guests[1], volume, "ext4")
+        with refused(CODES.FAILED_PRECONDITION, "10.99.0.11:.* has it open"):
+            survivor.stage()
+        volumes.patiently(survivor.stage, 120, volumes.PASSING | {CODES.FAILED_PRECONDITION})
+        assert guests[1].sh(f"cat {survivor.publish()}/file").strip() == "kept"
+        survivor.leave()
+    guests[0].start()
