@@ -64,6 +64,18 @@ is_host(const char *host)
   return true;
 }
 
+/* An escaped "8" is decoded to a host, and that is read as the address 0.0.0.8 the next time: what
+ * is allowed and what is connected to would differ. */
+static bool
+is_read_alike(const struct http_url *url)
+{
+  CLEANUP(curl_url_cleanupp) CURLU *again = curl_url();
+  if (curl_url_set(again, CURLUPART_URL, url->text, AS_TYPED) != CURLUE_OK)
+    return false;
+  CLEANUP(freep) char *host = host_of(again);
+  return host && strcmp(host, url->host) == 0;
+}
+
 static int
 fill(CURLU *parsed, bool keeps_user, struct http_url *ret_url, struct error **err)
 {
@@ -83,7 +95,8 @@ fill(CURLU *parsed, bool keeps_user, struct http_url *ret_url, struct error **er
   url.text = part_of(parsed, CURLUPART_URL, 0);
   forget(parsed, CURLUPART_QUERY);
   url.label = part_of(parsed, CURLUPART_URL, 0);
-  if (!url.host || !url.port || !url.text || !url.label || !is_host(url.host)) {
+  if (!url.host || !url.port || !url.text || !url.label || !is_host(url.host) ||
+      !is_read_alike(&url)) {
     http_url_clear(&url);
     return error_set(err, ERROR_INVALID_ARGUMENT, "the URL cannot be read");
   }

@@ -145,7 +145,9 @@ char *
 s3_xml_text(struct s3_span in, const char *name)
 {
   struct s3_span content;
-  return s3_xml_find(in, name, &content, NULL) ? decode(content) : NULL;
+  if (!s3_xml_find(in, name, &content, NULL) || memchr(content.at, '<', content.len))
+    return NULL;
+  return decode(content);
 }
 
 char *

@@ -20,7 +20,7 @@ struct s3_span s3_xml_span(const char *text);
  * none. */
 bool s3_xml_find(struct s3_span in, const char *name, struct s3_span *ret_content,
                  struct s3_span *ret_behind);
-/* Its text, entities replaced; NULL when there is none. To be freed. */
+/* Its text, entities replaced; NULL when there is none, or elements are in it. To be freed. */
 char *s3_xml_text(struct s3_span in, const char *name);
 
 /* "NoSuchKey: the text that goes with it" of an error document, NULL when it is none. To be freed.
