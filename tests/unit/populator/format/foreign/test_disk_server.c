@@ -440,8 +440,7 @@ test_nothing_is_answered_before_it_was_heard(void)
   struct client client;
   client_start(&client, 1);
   client.may_go_on = false;
-  greet(&client, 3);
-  put_option(&client, DISK_OPTION_LIST, NULL, 0);
+  greet(&client, 3); /* upon which it hangs up, maybe before another word can be said */
   CU_ASSERT(is_hung_up(&client));
   CHECK_NUMBER(client.heard, 1);
   CHECK_NUMBER(client_finish(&client), -1);
