@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The server as a client with a plain socket meets it. */
+#include "lib/http/http_server.h"
+
+#include <arpa/inet.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "lib/base/buffer.h"
+#include "lib/base/memory.h"
+#include "tests/unit/unit.h"
+
+/* Answers GET at once; a PUT with what was sent, unless its path is /cut or /refused. */
+static void *
+begin(void *context, struct http_call *call)
+{
+  (void)context;
+  if (strcmp(http_call_method(call), "PUT") == 0 && strcmp(http_call_path(call), "/refused") != 0)
+    return xcalloc(1, sizeof(struct buffer));
+  const char *field = http_call_header(call, "X-Word");
+  http_call_set_header(call, "X-Path", http_call_path(call));
+  http_call_answer(call, field ? 200 : 403, "text/plain", field ? field : "no word\n");
+  return NULL;
+}
+
+static int
+take(void *state, struct http_call *call, const void *data, size_t len)
+{
+  if (strcmp(http_call_path(call), "/cut") == 0)
+    return -1;
+  (void)buffer_append(state, data, len);
+  return 0;
+}
+
+static void
+end(void *state, struct http_call *call)
+{
+  const struct buffer *body = state;
+  http_call_answer(call, 201, "text/plain", body->len ? body->data : "nothing");
+}
+
+static int closed;
+
+static void
+close_state(void *state)
+{
+  buffer_clear(state);
+  free(state);
+  __atomic_add_fetch(&closed, 1, __ATOMIC_SEQ_CST);
+}
+
+static const struct http_service service = {begin, take, end, close_state};
+
+static struct http_server *
+start(unsigned silence_s)
+{
+  CLEANUP(error_freep) struct error *err = NULL;
+  struct http_server *server = NULL;
+  const struct http_server_options options = {
+      .listen = "127.0.0.1:0", .max_connections = 4, .silence_s = silence_s, .service = &service};
+  REQUIRE(http_server_start(&options, &server, &err) == 0);
+  return server;
+}
+
+static int
+dial(const struct http_server *server)
+{
+  const struct sockaddr_in address = {.sin_family = AF_INET,
+                                      .sin_port = htons(http_server_port(server)),
+                                      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  REQUIRE(fd >= 0 && connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0);
+  return fd;
+}
+
+/* What comes until the server hangs up. To be freed. */
+static char *
+read_all(int fd)
+{
+  struct buffer text = {0};
+  char chunk[4096];
+  ssize_t got;
+  while ((got = read(fd, chunk, sizeof(chunk))) > 0)
+    (void)buffer_append(&text, chunk, (size_t)got);
+  return text.data ? text.data : xstrdup("");
+}
+
+static char *
+ask(const struct http_server *server, const char *request)
+{
+  CLEANUP(closep) int fd = dial(server);
+  REQUIRE(write(fd, request, strlen(request)) == (ssize_t)strlen(request));
+  return read_all(fd);
+}
+
+static void
+test_a_request_is_answered_at_its_head(void)
+{
+  CLEANUP(http_server_stopp) struct http_server *server = start(5);
+  CLEANUP(freep)
+  char *answer = ask(server, "GET /a%20b?c=d HTTP/1.1\r\nHost: x\r\nX-Word: hello\r\n"
+                             "Connection: close\r\n\r\n");
+  CU_ASSERT(strncmp(answer, "HTTP/1.1 200 ", 13) == 0);
+  CU_ASSERT_PTR_NOT_NULL(strstr(answer, "\r\nX-Path: /a b\r\n"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(answer, "\r\n\r\nhello"));
+}
+
+static void
+test_a_body_comes_in_pieces(void)
+{
+  CLEANUP(http_server_stopp) struct http_server *server = start(5);
+  CLEANUP(freep)
+  char *answer = ask(server, "PUT /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n"
+                             "Connection: close\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n");
+  CU_ASSERT(strncmp(answer, "HTTP/1.1 201 ", 13) == 0);
+  CU_ASSERT_PTR_NOT_NULL(strstr(answer, "\r\n\r\nabcde"));
+}
+
+/* The client need not send a body that nobody wants. */
+static void
+test_a_refusal_does_not_wait_for_the_body(void)
+{
+  CLEANUP(http_server_stopp) struct http_server *server = start(5);
+  CLEANUP(closep) int fd = dial(server);
+  static const char head[] = "PUT /refused HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n"
+                             "Expect: 100-continue\r\n\r\n";
+  REQUIRE(write(fd, head, sizeof(head) - 1) == (ssize_t)sizeof(head) - 1);
+  char answer[16] = {0};
+  REQUIRE(recv(fd, answer, 12, MSG_WAITALL) == 12);
+  CHECK_STRING(answer, "HTTP/1.1 403");
+}
+
+static void
+test_what_must_not_go_on_is_cut(void)
+{
+  CLEANUP(http_server_stopp) struct http_server *server = start(5);
+  int before = __atomic_load_n(&closed, __ATOMIC_SEQ_CST);
+  CLEANUP(freep)
+  char *answer = ask(server, "PUT /cut HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc");
+  CHECK_STRING(answer, "");
+  http_server_stop(TAKE(server));
+  CU_ASSERT_EQUAL(__atomic_load_n(&closed, __ATOMIC_SEQ_CST), before + 1);
+}
+
+static void
+test_a_silent_client_is_dropped(void)
+{
+  CLEANUP(http_server_stopp) struct http_server *server = start(1);
+  CLEANUP(freep) char *answer = ask(server, "PUT /x HTTP/1.1\r\nContent-Length: 10\r\n\r\nabc");
+  CHECK_STRING(answer, "");
+}
+
+static void
+test_bad_addresses_and_certificates_are_told(void)
+{
+  static const char *const addresses[] = {"", "8080", "host.example:80", "127.0.0.1:", "[::1"};
+  for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {
+    CLEANUP(error_freep) struct error *err = NULL;
+    struct http_server *server = NULL;
+    const struct http_server_options options = {.listen = addresses[i], .service = &service};
+    REQUIRE(http_server_start(&options, &server, &err) < 0);
+    CU_ASSERT_EQUAL(err->code, ERROR_INVALID_ARGUMENT);
+  }
+  CLEANUP(error_freep) struct error *err = NULL;
+  struct http_server *server = NULL;
+  const struct http_server_options options = {
+      .listen = "127.0.0.1:0", .certificate = "/dev/null", .key = "/dev/null", .service = &service};
+  REQUIRE(http_server_start(&options, &server, &err) < 0);
+  CU_ASSERT_PTR_NOT_NULL(strstr(err->message, "/dev/null"));
+}
+
+UNIT_MAIN("lib/http/http_server", UNIT_TEST(test_a_request_is_answered_at_its_head),
+          UNIT_TEST(test_a_body_comes_in_pieces),
+          UNIT_TEST(test_a_refusal_does_not_wait_for_the_body),
+          UNIT_TEST(test_what_must_not_go_on_is_cut), UNIT_TEST(test_a_silent_client_is_dropped),
+          UNIT_TEST(test_bad_addresses_and_certificates_are_told))
