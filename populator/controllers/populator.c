@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "populator/controllers/populator.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "lib/base/memory.h"
 #include "populator/controllers/running.h"
 #include "populator/objects/condition.h"
+#include "populator/work/volumes.h"
 
 #define THREADS 8
 
@@ -119,13 +121,25 @@ reconcile(struct populator *populator, const char *text, int64_t *ret_again_ms, 
   return 0;
 }
 
+static void
+count_reconcile(struct populator *populator, const char *key, const char *result)
+{
+  series_add(populator->counters, 1, "imprint_reconciles_total{controller=\"%.*s\",result=\"%s\"}",
+             (int)strcspn(key, "/"), key, result);
+}
+
 static int64_t
 work(void *context, const char *key)
 {
   int64_t again_ms = WORK_DONE;
   CLEANUP(error_freep) struct error *failure = NULL;
-  if (reconcile(context, key, &again_ms, &failure) == 0)
+  if (reconcile(context, key, &again_ms, &failure) == 0) {
+    count_reconcile(context, key, "ok");
     return again_ms;
+  }
+  bool is_passing = failure->code == ERROR_ABORTED || failure->code == ERROR_NOT_FOUND ||
+                    failure->code == ERROR_CANCELLED;
+  count_reconcile(context, key, is_passing ? "again" : "error");
   /* A copy that was behind is nothing to tell of: the change that made it so calls again. */
   if (failure->code == ERROR_ABORTED || failure->code == ERROR_NOT_FOUND)
     log_debug("%s: %s", key, failure->message);
@@ -186,6 +200,7 @@ populator_new(const struct populator_options *options)
   populator->allow_local_addresses = options->allow_local_addresses;
   populator->object_store = options->object_store;
   populator->client = options->client;
+  populator->counters = series_new();
   populator->events = kube_events_new(options->client, "imprint-populator");
   populator->controller = rpc_client_open(options->endpoint);
   const struct transfers_options transfers = {.client = options->client,
@@ -193,6 +208,7 @@ populator_new(const struct populator_options *options)
                                               .identity = options->identity,
                                               .worker = options->worker,
                                               .max_running = options->max_transfers,
+                                              .counters = populator->counters,
                                               .is_wanted = transfer_is_wanted,
                                               .changed = transfer_changed,
                                               .context = populator};
@@ -219,6 +235,7 @@ populator_start(struct populator *populator, struct error **err)
                        mirrors[i].kind->plural);
   }
   work_queue_start(populator->queue);
+  atomic_store(&populator->is_started, true);
   return 0;
 }
 
@@ -228,6 +245,57 @@ populator_stop(struct populator *populator)
   kube_client_cancel(populator->client);
   transfers_stop(populator->transfers);
   work_queue_stop(populator->queue);
+}
+
+/* ---- how it fares -----------------------------------------------------------------------------
+ */
+
+int
+populator_check(struct populator *populator, struct error **err)
+{
+  if (!atomic_load(&populator->is_started))
+    return error_set(err, ERROR_UNAVAILABLE, "objects are still being listed");
+  return volumes_probe(populator->controller, err);
+}
+
+/* Kinds that something is done for, by the state they are in. */
+static void
+count_objects(struct kube_mirror *mirror, struct series *gauges)
+{
+  CLEANUP(kube_objects_freep) struct kube_object **all = kube_mirror_all(mirror, NULL);
+  for (size_t i = 0; all[i]; i++) {
+    const char *state = condition_state(all[i]);
+    const char *phase = json_text(all[i]->json, "status", "phase");
+    series_add(gauges, 1, "imprint_objects{kind=\"%s\",state=\"%s\"}",
+               kube_mirror_kind(mirror)->kind,
+               *state  ? state
+               : phase ? phase
+                       : "New");
+  }
+}
+
+void
+populator_metrics(struct populator *populator, struct buffer *text)
+{
+  static const struct series_meaning meanings[] = {
+      {"imprint_objects", "gauge", "Objects by kind and state."},
+      {"imprint_transfers", "gauge", "Transfers that this populator knows of, by state."},
+      {"imprint_transfers_total", "counter", "Transfers that came to an end."},
+      {"imprint_transfer_bytes_total", "counter", "Bytes that transfers fetched or sent."},
+      {"imprint_reconciles_total", "counter", "Objects looked at, by controller and result."},
+      {"imprint_queue_waiting", "gauge", "Objects that wait to be looked at."},
+      {NULL, NULL, NULL},
+  };
+  CLEANUP(series_freep) struct series *gauges = series_new();
+  transfers_count(populator->transfers, gauges);
+  for (size_t i = 0; i < MIRRORS; i++) {
+    if (strcmp(mirrors[i].kind->group, KINDS_GROUP) == 0 ||
+        strcmp(mirrors[i].kind->group, "cdi.kubevirt.io") == 0)
+      count_objects(*mirror_at(populator, i), gauges);
+  }
+  series_add(gauges, work_queue_waiting(populator->queue), "imprint_queue_waiting");
+  series_render(gauges, meanings, text);
+  series_render(populator->counters, meanings, text);
 }
 
 void
@@ -241,5 +309,6 @@ populator_free(struct populator *populator)
   work_queue_free(populator->queue);
   kube_events_free(populator->events);
   rpc_client_close(populator->controller);
+  series_free(populator->counters);
   free(populator);
 }

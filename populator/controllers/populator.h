@@ -6,6 +6,8 @@
 #ifndef POPULATOR_CONTROLLERS_POPULATOR_H
 #define POPULATOR_CONTROLLERS_POPULATOR_H
 
+#include <stdatomic.h>
+
 #include "csi/rpc/client.h"
 #include "lib/base/work_queue.h"
 #include "lib/kube/kube_event.h"
@@ -31,6 +33,8 @@ struct populator {
   struct rpc_client *controller;
   struct transfers *transfers;
   struct work_queue *queue;
+  struct series *counters;
+  atomic_bool is_started; /* all mirrors are complete */
 
   struct kube_mirror *images;
   struct kube_mirror *volumes;

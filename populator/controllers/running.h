@@ -21,6 +21,10 @@ struct populator_options {
 struct populator *populator_new(const struct populator_options *options);
 /* UNAVAILABLE when the API server does not tell us what we need. */
 int populator_start(struct populator *populator, struct error **err);
+/* Whether it can do its work: its copies are complete and the controller plugin answers. */
+int populator_check(struct populator *populator, struct error **err);
+/* Its numbers, as Prometheus reads them. */
+void populator_metrics(struct populator *populator, struct buffer *text);
 /* Transfers under way are ended: they can be gone on with. The client is cancelled. */
 void populator_stop(struct populator *populator);
 void populator_free(struct populator *populator);

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include "populator/program/monitor.h"
 #include "populator/program/options.h"
 
 /* Signals are taken by main() alone; every thread made later inherits the mask. */
@@ -25,7 +26,11 @@ static int
 serve(struct options *options, const sigset_t *signals, struct error **err)
 {
   struct populator *populator = populator_new(&options->populator);
-  int r = populator_start(populator, err);
+  CLEANUP(http_server_stopp) struct http_server *monitor = NULL;
+  int r = options->metrics_listen ? monitor_start(options->metrics_listen, populator, &monitor, err)
+                                  : 0;
+  if (r == 0)
+    r = populator_start(populator, err);
   if (r == 0) {
     log_info("looking after images and claims of %s as %s", options->populator.driver,
              options->populator.identity);
@@ -33,6 +38,7 @@ serve(struct options *options, const sigset_t *signals, struct error **err)
     (void)sigwait(signals, &signal);
     log_info("signal %d: stopping", signal);
   }
+  http_server_stop(TAKE(monitor));
   populator_stop(populator);
   populator_free(populator);
   return r;

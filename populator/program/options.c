@@ -24,6 +24,8 @@ static const char help_text[] =
     "  --object-store=URL         S3 store for objectStore sources that name none\n"
     "  --object-store-region=NAME\n"
     "  --object-store-secret=NAME Secret with its keys, in our own namespace\n"
+    "  --metrics-listen=ADDR:PORT /metrics, /healthz and /readyz over HTTP; :PORT for all "
+    "addresses\n"
     "  --allow-local-addresses    let images come from loopback, link-local and metadata "
     "addresses\n"
     "  --log-level=LEVEL          error, warn, info or debug (default info)\n"
@@ -42,6 +44,7 @@ enum {
   OPTION_STORE,
   OPTION_STORE_REGION,
   OPTION_STORE_SECRET,
+  OPTION_METRICS_LISTEN,
   OPTION_ALLOW_LOCAL,
   OPTION_LOG_LEVEL,
   OPTION_HELP,
@@ -59,6 +62,7 @@ static const struct option long_options[] = {
     {"object-store", required_argument, NULL, OPTION_STORE},
     {"object-store-region", required_argument, NULL, OPTION_STORE_REGION},
     {"object-store-secret", required_argument, NULL, OPTION_STORE_SECRET},
+    {"metrics-listen", required_argument, NULL, OPTION_METRICS_LISTEN},
     {"allow-local-addresses", no_argument, NULL, OPTION_ALLOW_LOCAL},
     {"log-level", required_argument, NULL, OPTION_LOG_LEVEL},
     {"help", no_argument, NULL, OPTION_HELP},
@@ -89,6 +93,8 @@ text_of(int option, struct options *options)
     return &options->populator.object_store.region;
   case OPTION_STORE_SECRET:
     return &options->populator.object_store.secret;
+  case OPTION_METRICS_LISTEN:
+    return &options->metrics_listen;
   default:
     return NULL;
   }

@@ -11,6 +11,7 @@ enum options_result { OPTIONS_RUN, OPTIONS_EXIT };
 struct options {
   const char *kubeconfig; /* NULL: this pod's service account */
   struct populator_options populator;
+  const char *metrics_listen; /* NULL: no metrics */
   enum log_level log_level;
 };
 

@@ -32,6 +32,7 @@ struct transfer {
   struct json_object *job;
   pthread_t thread;
   bool has_thread;
+  int64_t counted; /* bytes that were moved, as it told last */
   /* of the mutex of all: */
   bool is_stopping;
   struct transfer_view view;
@@ -150,9 +151,24 @@ is_stopping(struct transfer *transfer)
   return transfer->is_stopping;
 }
 
+/* What came over the network or, when it went the other way, what was sent. */
+static void
+count_bytes(struct transfer *transfer, struct json_object *object)
+{
+  int64_t bytes = json_number(object, "fetched");
+  if (bytes == 0)
+    bytes = json_number(object, "written");
+  if (bytes <= transfer->counted)
+    return;
+  series_add(transfer->all->options.counters, (uint64_t)(bytes - transfer->counted),
+             "imprint_transfer_bytes_total{verb=\"%s\"}", transfer->verb);
+  transfer->counted = bytes;
+}
+
 static void
 take_progress(struct transfer *transfer, struct json_object *object)
 {
+  count_bytes(transfer, object);
   struct json_object *percent = json_at(object, "percent");
   const char *event = json_text(object, "event");
   MUTEX_GUARD(&transfer->all->mutex);
@@ -219,6 +235,10 @@ work(struct transfer *transfer, struct kube_lease *lease, struct error **err)
 static void
 settle(struct transfer *transfer, int result, const struct error *failure)
 {
+  if (result == 0 || failure->code != ERROR_CANCELLED)
+    series_add(transfer->all->options.counters, 1,
+               "imprint_transfers_total{verb=\"%s\",result=\"%s\"}", transfer->verb,
+               result == 0 ? "ok" : "error");
   {
     MUTEX_GUARD(&transfer->all->mutex);
     transfer->view.state = result == 0 ? TRANSFER_DONE : TRANSFER_FAILED;
@@ -349,16 +369,20 @@ transfers_forget(struct transfers *all, const char *key)
 }
 
 void
-transfers_count(struct transfers *all, size_t *ret_running, size_t *ret_waiting)
+transfers_count(struct transfers *all, struct series *gauges)
 {
-  MUTEX_GUARD(&all->mutex);
-  *ret_running = *ret_waiting = 0;
-  struct transfer *transfer;
-  TAILQ_FOREACH(transfer, &all->list, link)
+  static const char *const names[] = {[TRANSFER_WAITING] = "waiting",
+                                      [TRANSFER_ELSEWHERE] = "elsewhere",
+                                      [TRANSFER_RUNNING] = "running"};
+  size_t counts[TRANSFER_FAILED + 1] = {0};
   {
-    *ret_running += transfer->view.state == TRANSFER_RUNNING;
-    *ret_waiting += transfer->view.state == TRANSFER_WAITING;
+    MUTEX_GUARD(&all->mutex);
+    struct transfer *transfer;
+    TAILQ_FOREACH(transfer, &all->list, link)
+    counts[transfer->view.state]++;
   }
+  for (size_t i = TRANSFER_WAITING; i <= TRANSFER_RUNNING; i++)
+    series_add(gauges, counts[i], "imprint_transfers{state=\"%s\"}", names[i]);
 }
 
 void

@@ -9,6 +9,7 @@
 
 #include "lib/kube/json.h"
 #include "lib/kube/kube_client.h"
+#include "populator/work/series.h"
 
 struct transfers;
 
@@ -18,6 +19,7 @@ struct transfers_options {
   const char *identity; /* who we are on them */
   const char *worker;   /* path of the command */
   size_t max_running;
+  struct series *counters; /* what was done is counted there */
   /* Asked, by a thread of its own, once the lease is ours: whether it is still to be done. Another
    * populator may have finished it just before. It must ask the server, not a copy. */
   bool (*is_wanted)(void *context, const char *key);
@@ -58,7 +60,7 @@ void transfer_view_clear(struct transfer_view *view);
 /* Forgets it and lets go of its lease; one that runs is stopped first, and is gone when this
  * returns. What came of it must be on record by then. */
 void transfers_forget(struct transfers *transfers, const char *key);
-/* How many run, and how many wait. */
-void transfers_count(struct transfers *transfers, size_t *ret_running, size_t *ret_waiting);
+/* How many there are now, by their state. */
+void transfers_count(struct transfers *transfers, struct series *gauges);
 
 #endif

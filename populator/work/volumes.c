@@ -8,6 +8,7 @@
 #include "lib/base/text.h"
 
 #define TIMEOUT_MS 60000
+#define PROBE_TIMEOUT_MS 3000
 /* Parameters for the sidecars, not for the driver. */
 #define SIDECAR_PREFIX "csi.storage.k8s.io/"
 
@@ -191,4 +192,15 @@ volumes_delete_snapshot(struct rpc_client *controller, const char *handle, struc
   return rpc_client_call(controller, "/csi.v1.Controller/DeleteSnapshot", &request.base,
                          &csi__v1__delete_snapshot_response__descriptor, TIMEOUT_MS, &response,
                          err);
+}
+
+int
+volumes_probe(struct rpc_client *controller, struct error **err)
+{
+  Csi__V1__ProbeRequest request = CSI__V1__PROBE_REQUEST__INIT;
+  CLEANUP(response_freep) ProtobufCMessage *response = NULL;
+  if (rpc_client_call(controller, "/csi.v1.Identity/Probe", &request.base,
+                      &csi__v1__probe_response__descriptor, PROBE_TIMEOUT_MS, &response, err) < 0)
+    return error_wrap(err, "the controller plugin does not answer");
+  return 0;
 }

@@ -22,6 +22,8 @@ int volumes_delete(struct rpc_client *controller, const char *handle, struct err
 /* *ret_handle is to be freed. */
 int volumes_snapshot(struct rpc_client *controller, const char *name, const char *handle,
                      char **ret_handle, struct error **err);
+/* Whether the plugin answers. */
+int volumes_probe(struct rpc_client *controller, struct error **err);
 int volumes_delete_snapshot(struct rpc_client *controller, const char *handle, struct error **err);
 
 #endif

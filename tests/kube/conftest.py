@@ -5,6 +5,7 @@ and nothing may be left in Kubernetes or in Ceph."""
 
 import json
 import os
+import socket
 import subprocess
 
 import pytest
@@ -72,10 +73,17 @@ def sidecars(controller, classes, tmp_path_factory):
         daemon.kill()
 
 
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 class Populator(Daemon):
 
     def __init__(self, controller, cluster, folder, identity, *arguments):
         build = os.path.join(ROOT, "build", os.environ.get("PRESET", "release"))
+        self.metrics = f"127.0.0.1:{free_port()}"
         super().__init__(
             f"populator-{identity}",
             [
@@ -83,7 +91,8 @@ class Populator(Daemon):
                 f"unix://{controller.socket}", "--config",
                 os.path.join(cluster.dir, "clusters.json"), "--worker",
                 os.path.join(build, "cli", "imprint"), "--kubeconfig", os.environ["IMPRINT_KUBECONFIG"],
-                "--allow-local-addresses", "--identity", identity, "--log-level", "debug", *arguments
+                "--allow-local-addresses", "--identity", identity, "--log-level", "debug",
+                "--metrics-listen", self.metrics, *arguments
             ], folder / f"populator-{identity}.log")
 
 
