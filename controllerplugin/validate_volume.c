@@ -8,6 +8,7 @@
 #include "csi/volume/proto_map.h"
 #include "csi/volume/record.h"
 #include "lib/base/memory.h"
+#include "lib/base/text.h"
 
 typedef Csi__V1__ValidateVolumeCapabilitiesResponse__Confirmed confirmed_message;
 
@@ -52,6 +53,8 @@ find_objection(const struct volume *volume,
                             request->volume_context[i]->key);
   }
   string_map_clear(&actual);
+  if (objection)
+    text_make_line(objection); /* the key was cut */
   return objection;
 }
 

@@ -11,6 +11,10 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/memory.h"
+#include "lib/base/text.h"
+
+/* Clients take 8 KiB of metadata; a character that is not ASCII travels as three for each byte. */
+#define DETAILS_MAX_BYTES 2048
 
 const char *
 rpc_method_name(const struct rpc_method *method)
@@ -65,7 +69,8 @@ call_answer(struct rpc_call *call, int code, const char *message, grpc_byte_buff
   log_set_request(call->id);
   log_answer(call, code, message);
   log_set_request(NULL);
-  grpc_slice details = grpc_slice_from_copied_string(message);
+  grpc_slice details =
+      grpc_slice_from_copied_buffer(message, text_utf8_prefix(message, DETAILS_MAX_BYTES));
   grpc_op ops[3];
   memset(ops, 0, sizeof(ops));
   size_t n = 0;

@@ -8,11 +8,13 @@
 #include <string.h>
 
 #include "lib/base/memory.h"
+#include "lib/base/text.h"
 
 static void
 set_message(struct error **err, enum error_code code, char *message)
 {
   assert(!*err);
+  text_make_line(message);
   struct error *e = xcalloc(1, sizeof(*e));
   e->code = code;
   e->message = message;
@@ -54,6 +56,7 @@ error_add_place(struct error **err, const char *format, ...)
   va_start(args, format);
   CLEANUP(freep) char *place = xvasprintf(format, args);
   va_end(args);
+  text_make_line(place);
   char *wrapped = xasprintf("%s: %s", place, (*err)->message);
   free((*err)->message);
   (*err)->message = wrapped;

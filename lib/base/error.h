@@ -32,7 +32,10 @@ enum error_code {
 
 struct error {
   enum error_code code;
-  char *message; /* outermost first: "create volume 'v1': open pool 'p': No such file" */
+  /* Outermost first: "create volume 'v1': open pool 'p': No such file". One line of valid UTF-8,
+   * whatever was put into it, so that nobody who cuts a word with %.64s need think of characters.
+   */
+  char *message;
 };
 
 /* Each is -1, so that a caller can write `return error_set(…)`. Macros, because compilers and

@@ -48,6 +48,53 @@ text_is_utf8(const char *s, size_t len)
   return true;
 }
 
+size_t
+text_utf8_prefix(const char *s, size_t max_len)
+{
+  size_t len = 0;
+  while (s[len]) {
+    size_t step = utf8_sequence((const unsigned char *)s + len, strnlen(s + len, 4));
+    if (step == 0 || len + step > max_len)
+      break;
+    len += step;
+  }
+  return len;
+}
+
+/* What ends a line, moves a cursor or changes colours; U+0080 to U+009F, too. */
+static bool
+is_control(const unsigned char *s)
+{
+  return s[0] < 0x20 || s[0] == 0x7f || (s[0] == 0xc2 && s[1] < 0xa0);
+}
+
+static bool
+is_blank(unsigned char c)
+{
+  return c == '\t' || c == '\n' || c == '\r';
+}
+
+void
+text_make_line(char *s)
+{
+  const unsigned char *at = (const unsigned char *)s;
+  size_t left = strlen(s);
+  bool is_broken = false; /* what is broken is one '?', however many bytes it has */
+  while (left > 0) {
+    size_t step = utf8_sequence(at, left);
+    if (step > 0 && !is_control(at)) {
+      memmove(s, at, step);
+      s += step;
+    } else if (step > 0 || !is_broken) {
+      *s++ = is_blank(*at) ? ' ' : '?';
+    }
+    is_broken = step == 0;
+    at += step > 0 ? step : 1;
+    left -= step > 0 ? step : 1;
+  }
+  *s = '\0';
+}
+
 static bool
 is_alnum(char c)
 {

@@ -9,6 +9,11 @@
 
 /* Valid UTF-8 (no overlong forms, no surrogates, nothing above U+10FFFF). */
 bool text_is_utf8(const char *s, size_t len);
+/* How many bytes of s, at most max_len, are whole characters of valid UTF-8. */
+size_t text_utf8_prefix(const char *s, size_t max_len);
+/* Makes s valid UTF-8 on one line, in place: what is neither becomes a blank or a '?'. For texts
+ * that hold words from outside, or that were cut at a number of bytes. */
+void text_make_line(char *s);
 /* A letter or digit followed by letters, digits, '.', '_', '-': safe in an RBD name, an id, a path.
  */
 bool text_is_plain_name(const char *s, size_t max_len);

@@ -5,6 +5,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/memory.h"
+#include "lib/base/text.h"
 #include "tests/unit/csi/rpc/echo_service.h"
 #include "tests/unit/temp_dir.h"
 #include "tests/unit/unit.h"
@@ -27,7 +28,7 @@ test_every_code_arrives_with_its_message(void)
 }
 
 static void
-test_any_text_arrives_as_it_was(void)
+test_any_text_arrives_on_one_line(void)
 {
   char longer[2001];
   memset(longer, 'x', sizeof(longer) - 1);
@@ -46,6 +47,7 @@ test_any_text_arrives_as_it_was(void)
     CLEANUP(error_freep) struct error *err = NULL;
     CLEANUP(freep) char *how = xasprintf("%d %s", ERROR_INTERNAL, texts[i]);
     CLEANUP(freep) char *expected = xasprintf("DeleteVolume: %s", texts[i]);
+    text_make_line(expected);
     CU_ASSERT_EQUAL(echo_delete(&echo, how, &err), -1);
     REQUIRE(err);
     CHECK_STRING(err->message, expected);
@@ -155,7 +157,7 @@ test_several_clients_share_a_server(void)
 }
 
 UNIT_MAIN("csi/rpc/client", UNIT_TEST(test_every_code_arrives_with_its_message),
-          UNIT_TEST(test_any_text_arrives_as_it_was), UNIT_TEST(test_maps_arrive_whole),
+          UNIT_TEST(test_any_text_arrives_on_one_line), UNIT_TEST(test_maps_arrive_whole),
           UNIT_TEST(test_an_answer_of_another_form_is_an_error),
           UNIT_TEST(test_without_a_server_the_deadline_ends_the_wait),
           UNIT_TEST(test_a_server_that_starts_later_is_found),

@@ -10,6 +10,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/memory.h"
+#include "lib/base/text.h"
 #include "tests/unit/capture.h"
 #include "tests/unit/csi/rpc/echo_service.h"
 #include "tests/unit/temp_dir.h"
@@ -105,6 +106,27 @@ test_a_message_above_1_mib_is_refused(void)
   CU_ASSERT_EQUAL(echo_create(&echo, large, &id, &err), 0);
   CHECK_STRING(id, large);
   CHECK_NUMBER(echo.begun, 1);
+  echo_service_stop(&echo);
+}
+
+/* Clients refuse an answer whose status takes more than 8 KiB, and with it what it says. */
+static void
+test_a_long_error_arrives_cut_between_characters(void)
+{
+  struct echo_service echo;
+  echo_service_start(&echo, 2, 10);
+  CLEANUP(error_freep) struct error *err = NULL;
+  CLEANUP(freep) char *how = xcalloc(100000, 1);
+  size_t len = (size_t)snprintf(how, 100000, "5 no volume ");
+  while (len + 4 < 100000)
+    len += (size_t)snprintf(how + len, 4, "\xe2\x82\xac");
+  CU_ASSERT_EQUAL(echo_delete(&echo, how, &err), -1);
+  REQUIRE(err);
+  CHECK_NUMBER(err->code, ERROR_NOT_FOUND);
+  CU_ASSERT_PTR_NOT_NULL(strstr(err->message, "no volume \xe2\x82\xac"));
+  CU_ASSERT(strlen(err->message) > 2000 && strlen(err->message) < 2200);
+  CU_ASSERT(text_is_utf8(err->message, strlen(err->message)));
+  CU_ASSERT_PTR_NULL(strchr(err->message, '?'));
   echo_service_stop(&echo);
 }
 
@@ -572,6 +594,7 @@ UNIT_MAIN("csi/rpc/server", UNIT_TEST(test_a_call_reaches_its_handler_and_the_an
           UNIT_TEST(test_a_message_of_another_form_never_reaches_the_handler),
           UNIT_TEST(test_an_unknown_method_is_unimplemented),
           UNIT_TEST(test_a_message_above_1_mib_is_refused),
+          UNIT_TEST(test_a_long_error_arrives_cut_between_characters),
           UNIT_TEST(test_a_blocking_handler_is_answered_for_before_the_deadline),
           UNIT_TEST(test_a_call_that_only_waited_is_not_begun_later),
           UNIT_TEST(test_a_caller_without_a_deadline_gets_the_default),

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "lib/base/memory.h"
+#include "lib/base/text.h"
 #include "tests/unit/unit.h"
 
 #define LONGEST_CLUSTER "01234567-89ab-cdef-0123-456789abcdef"
@@ -83,6 +84,7 @@ check_refused(const char *text)
   CHECK_ROW(volume_id_decode(text, &id, &err) == -1, text);
   CU_ASSERT(volume_id_equal(&id, &before));
   CLEANUP(freep) char *message = xasprintf("'%.128s' is not a volume id of this driver", text);
+  text_make_line(message);
   CHECK_ERROR(&err, ERROR_INVALID_ARGUMENT, message);
 }
 

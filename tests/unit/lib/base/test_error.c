@@ -29,6 +29,24 @@ test_set_keeps_long_messages_whole(void)
 }
 
 static void
+test_a_message_is_one_line_of_utf8(void)
+{
+  CLEANUP(error_freep) struct error *err = NULL;
+  (void)error_set(&err, ERROR_INVALID_ARGUMENT, "not '%.4s': %s", "ab\xe2\x82\xac",
+                  "first\nsecond");
+  (void)error_wrap(&err, "volume '%.1s\n'", "\xc3\xa4");
+  CHECK_STRING(err->message, "volume '? ': not 'ab?': first second");
+}
+
+static void
+test_an_errno_message_is_one_line_of_utf8(void)
+{
+  CLEANUP(error_freep) struct error *err = NULL;
+  (void)error_set_errno(&err, ENOENT, "open '%.1s'", "\xc3\xa4");
+  CHECK_STRING(err->message, "open '?': No such file or directory");
+}
+
+static void
 test_set_errno_takes_code_and_tail_from_errno(void)
 {
   CLEANUP(error_freep) struct error *err = NULL;
@@ -179,6 +197,8 @@ test_free_accepts_null_and_half_built(void)
 
 UNIT_MAIN("lib/base/error", UNIT_TEST(test_set_formats_the_message),
           UNIT_TEST(test_set_keeps_long_messages_whole),
+          UNIT_TEST(test_a_message_is_one_line_of_utf8),
+          UNIT_TEST(test_an_errno_message_is_one_line_of_utf8),
           UNIT_TEST(test_set_errno_takes_code_and_tail_from_errno),
           UNIT_TEST(test_set_errno_names_an_unknown_errno),
           UNIT_TEST(test_wrap_puts_the_place_in_front_and_keeps_the_code),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/base/text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/unit/unit.h"
@@ -97,6 +98,77 @@ test_utf8_of_two_and_three_bytes_agrees_with_the_definition(void)
     wrong += text_is_utf8(three, 3) != (value >= 0x800 && (value < 0xd800 || value > 0xdfff));
   }
   CHECK_NUMBER(wrong, 0);
+}
+
+static void
+test_a_prefix_ends_between_characters(void)
+{
+  static const struct {
+    const char *text;
+    size_t max_len;
+    size_t expected;
+  } cases[] = {
+      {"", 4, 0},
+      {"abc", 0, 0},
+      {"abc", 2, 2},
+      {"abc", 3, 3},
+      {"abc", 9, 3},
+      {"a\xe2\x82\xac"
+       "b",
+       1, 1},
+      {"a\xe2\x82\xac"
+       "b",
+       2, 1},
+      {"a\xe2\x82\xac"
+       "b",
+       3, 1},
+      {"a\xe2\x82\xac"
+       "b",
+       4, 4},
+      {"a\xe2\x82\xac"
+       "b",
+       5, 5},
+      {"\xf0\x9f\x98\x80", 4, 4},
+      {"\xf0\x9f\x98\x80", 3, 0},
+      {"a\xff"
+       "b",
+       3, 1},
+      {"a\xe2\x82", 9, 1},
+  };
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+    CHECK_NUMBER(text_utf8_prefix(cases[i].text, cases[i].max_len), cases[i].expected);
+}
+
+static void
+test_a_line_has_neither_broken_characters_nor_controls(void)
+{
+  static const struct {
+    const char *text;
+    const char *expected;
+  } cases[] = {
+      {"", ""},
+      {"plain", "plain"},
+      {"volume '\xe2\x82\xac'", "volume '\xe2\x82\xac'"},
+      {"cut '\xe2\x82'", "cut '?'"},
+      {"cut '\xf0\x9f\x98' and '\xc3'", "cut '?' and '?'"},
+      {"\xff\xfe\xfd", "?"},
+      {"a\xff"
+       "b\xff",
+       "a?b?"},
+      {"two\nlines\r\n", "two lines  "},
+      {"a\tb\x1b[31m\x7f", "a b?[31m?"},
+      {"\x01\x02", "??"},
+      {"\xc2\x85\xc2\x9b\xc2\xa0", "??\xc2\xa0"},
+      {"\xff\x01\xff", "???"},
+      {"\xed\xa0\x80", "?"},
+  };
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    char text[64];
+    (void)snprintf(text, sizeof(text), "%s", cases[i].text);
+    text_make_line(text);
+    CHECK_STRING(text, cases[i].expected);
+    CU_ASSERT(text_is_utf8(text, strlen(text)));
+  }
 }
 
 static void
@@ -319,6 +391,8 @@ UNIT_MAIN("lib/base/text", UNIT_TEST(test_utf8_accepts_the_ends_of_every_range),
           UNIT_TEST(test_utf8_rejects_bad_sequences),
           UNIT_TEST(test_utf8_looks_at_the_given_length_only),
           UNIT_TEST(test_utf8_of_two_and_three_bytes_agrees_with_the_definition),
+          UNIT_TEST(test_a_prefix_ends_between_characters),
+          UNIT_TEST(test_a_line_has_neither_broken_characters_nor_controls),
           UNIT_TEST(test_plain_name_accepts_letters_digits_and_marks),
           UNIT_TEST(test_plain_name_rejects_the_rest),
           UNIT_TEST(test_plain_name_counts_to_its_limit), UNIT_TEST(test_starts_with),
