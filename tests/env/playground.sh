@@ -10,7 +10,7 @@ playground_is_up() {
 
 # playground_start: the caller undoes it with playground_stop when it fails.
 playground_start() {
-  build_preset release
+  build_preset release imprint-controller
   step 'Start Ceph' ceph_furnished "$PLAYGROUND"
   step 'Start imprint-controller' controller_start "$PLAYGROUND" release
 }
