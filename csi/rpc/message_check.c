@@ -8,6 +8,9 @@
 
 /* CSI's messages nest at most five deep. */
 #define DEPTH_MAX 16
+/* CSI allows a map 4 KiB in all, which is less than this; a message could hold tens of thousands.
+ */
+#define MAP_ENTRIES_MAX 1024
 
 enum wire_type { WIRE_VARINT = 0, WIRE_64BIT = 1, WIRE_LENGTH = 2, WIRE_32BIT = 5 };
 
@@ -43,15 +46,41 @@ skip(struct cursor *c, uint64_t len)
   return true;
 }
 
-static int check(const ProtobufCMessageDescriptor *descriptor, struct cursor c, unsigned depth,
-                 struct error **err);
+/* A message that is looked through. */
+struct walk {
+  const ProtobufCMessageDescriptor *descriptor;
+  struct cursor rest;
+  unsigned depth;
+  size_t map_entries; /* in all of its own maps */
+};
+
+static int check(struct walk walk, struct error **err);
+
+static bool
+is_map(const ProtobufCFieldDescriptor *field)
+{
+  const ProtobufCMessageDescriptor *entry = field->descriptor;
+  return field->label == PROTOBUF_C_LABEL_REPEATED && entry->n_fields == 2 &&
+         strcmp(entry->fields[0].name, "key") == 0 && strcmp(entry->fields[1].name, "value") == 0;
+}
 
 static int
-check_length_field(const ProtobufCFieldDescriptor *field, struct cursor value, unsigned depth,
+check_message_field(struct walk *walk, const ProtobufCFieldDescriptor *field, struct cursor value,
+                    struct error **err)
+{
+  if (is_map(field) && ++walk->map_entries > MAP_ENTRIES_MAX)
+    return error_set(err, ERROR_INVALID_ARGUMENT, "field '%s' has more than %d entries",
+                     field->name, MAP_ENTRIES_MAX);
+  struct walk inner = {.descriptor = field->descriptor, .rest = value, .depth = walk->depth + 1};
+  return check(inner, err) < 0 ? error_wrap(err, "field '%s'", field->name) : 0;
+}
+
+static int
+check_length_field(struct walk *walk, const ProtobufCFieldDescriptor *field, struct cursor value,
                    struct error **err)
 {
   if (field->type == PROTOBUF_C_TYPE_MESSAGE)
-    return check(field->descriptor, value, depth + 1, err);
+    return check_message_field(walk, field, value, err);
   if (field->type != PROTOBUF_C_TYPE_STRING)
     return 0;
   if (!text_is_utf8((const char *)value.at, value.left))
@@ -70,43 +99,42 @@ malformed(const ProtobufCMessageDescriptor *descriptor, struct error **err)
 
 /* One field: its key and its value. */
 static int
-check_field(const ProtobufCMessageDescriptor *descriptor, struct cursor *c, unsigned depth,
-            struct error **err)
+check_field(struct walk *walk, struct error **err)
 {
+  struct cursor *c = &walk->rest;
   uint64_t key;
   uint64_t number;
   if (!get_varint(c, &key) || key >> 3 == 0 || key >> 3 > UINT32_MAX)
-    return malformed(descriptor, err);
+    return malformed(walk->descriptor, err);
   switch (key & 7) {
   case WIRE_VARINT:
-    return get_varint(c, &number) ? 0 : malformed(descriptor, err);
+    return get_varint(c, &number) ? 0 : malformed(walk->descriptor, err);
   case WIRE_64BIT:
-    return skip(c, 8) ? 0 : malformed(descriptor, err);
+    return skip(c, 8) ? 0 : malformed(walk->descriptor, err);
   case WIRE_32BIT:
-    return skip(c, 4) ? 0 : malformed(descriptor, err);
+    return skip(c, 4) ? 0 : malformed(walk->descriptor, err);
   case WIRE_LENGTH:
     break;
   default:
-    return malformed(descriptor, err);
+    return malformed(walk->descriptor, err);
   }
   if (!get_varint(c, &number))
-    return malformed(descriptor, err);
+    return malformed(walk->descriptor, err);
   struct cursor value = {.at = c->at, .left = (size_t)number};
   if (!skip(c, number))
-    return malformed(descriptor, err);
+    return malformed(walk->descriptor, err);
   const ProtobufCFieldDescriptor *field =
-      protobuf_c_message_descriptor_get_field(descriptor, (unsigned)(key >> 3));
-  return field ? check_length_field(field, value, depth, err) : 0;
+      protobuf_c_message_descriptor_get_field(walk->descriptor, (unsigned)(key >> 3));
+  return field ? check_length_field(walk, field, value, err) : 0;
 }
 
 static int
-check(const ProtobufCMessageDescriptor *descriptor, struct cursor c, unsigned depth,
-      struct error **err)
+check(struct walk walk, struct error **err)
 {
-  if (depth > DEPTH_MAX)
-    return malformed(descriptor, err);
-  while (c.left > 0) {
-    if (check_field(descriptor, &c, depth, err) < 0)
+  if (walk.depth > DEPTH_MAX)
+    return malformed(walk.descriptor, err);
+  while (walk.rest.left > 0) {
+    if (check_field(&walk, err) < 0)
       return -1;
   }
   return 0;
@@ -116,5 +144,5 @@ int
 message_check(const ProtobufCMessageDescriptor *descriptor, const uint8_t *data, size_t len,
               struct error **err)
 {
-  return check(descriptor, (struct cursor){.at = data, .left = len}, 0, err);
+  return check((struct walk){.descriptor = descriptor, .rest = {.at = data, .left = len}}, err);
 }

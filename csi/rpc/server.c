@@ -302,6 +302,11 @@ make_grpc_server(struct rpc_server *server)
        .key = (char *)GRPC_ARG_MAX_CONCURRENT_STREAMS,
        .value.integer = 1024},
       {.type = GRPC_ARG_INTEGER, .key = (char *)GRPC_ARG_ENABLE_CENSUS, .value.integer = 0},
+      /* The limit of a message is that of its compressed form: a thousandth of what gRPC would
+       * unpack. No caller of CSI compresses. */
+      {.type = GRPC_ARG_INTEGER,
+       .key = (char *)GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET,
+       .value.integer = 1 << GRPC_COMPRESS_NONE},
   };
   grpc_channel_args channel_args = {.num_args = sizeof(args) / sizeof(args[0]), .args = args};
   server->queue = grpc_completion_queue_create_for_next(NULL);

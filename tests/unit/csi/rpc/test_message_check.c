@@ -89,10 +89,10 @@ test_bad_strings_are_refused_by_field(void)
       ROW("\x0a\x01\xff\x0a\x01"
           "a",
           "field 'name' is not valid UTF-8"), /* the first of two */
-      ROW("\x22\x03\x0a\x01\xff", "field 'key' is not valid UTF-8"),
+      ROW("\x22\x03\x0a\x01\xff", "field 'parameters': field 'key' is not valid UTF-8"),
       ROW("\x22\x06\x0a\x01k\x12\x01\xff", "field 'value' is not valid UTF-8"),
       ROW("\x22\x06\x0a\x01k\x12\x01\x00", "field 'value' holds a NUL character"),
-      ROW("\x2a\x06\x0a\x01k\x12\x01\xff", "field 'value' is not valid UTF-8"), /* a secret */
+      ROW("\x2a\x06\x0a\x01k\x12\x01\xff", "field 'secrets': field 'value' is not valid UTF-8"),
       ROW("\x1a\x05\x12\x03\x0a\x01\xff", "field 'fs_type' is not valid UTF-8"),
       ROW("\x1a\x08\x12\x06\x12\x01"
           "a\x12\x01\xff",
@@ -291,9 +291,27 @@ test_nesting_has_a_limit(void)
   }
 }
 
+/* Field 4 is the map of parameters, field 3 a list of capabilities. */
+static void
+test_maps_have_a_limit_and_lists_have_none(void)
+{
+  enum { ENTRY = 5, MAP_MAX = 1024, MANY = 100000 };
+  CLEANUP(freep) char *bytes = xcalloc(MANY + 1, ENTRY);
+  CLEANUP(error_freep) struct error *err = NULL;
+  for (size_t i = 0; i <= MAP_MAX; i++)
+    memcpy(bytes + i * ENTRY, "\x22\x03\x0a\x01k", ENTRY);
+  CHECK_NUMBER(check(TYPE, bytes, (size_t)MAP_MAX * ENTRY, &err), 0);
+  CHECK_NUMBER(check(TYPE, bytes, (size_t)(MAP_MAX + 1) * ENTRY, &err), -1);
+  CHECK_ERROR(&err, ERROR_INVALID_ARGUMENT, "field 'parameters' has more than 1024 entries");
+  for (size_t i = 0; i < MANY; i++)
+    bytes[i * 2] = 0x1a, bytes[i * 2 + 1] = 0;
+  CHECK_NUMBER(check(TYPE, bytes, (size_t)MANY * 2, &err), 0);
+}
+
 UNIT_MAIN("csi/rpc/message_check", UNIT_TEST(test_good_messages_pass),
           UNIT_TEST(test_bad_strings_are_refused_by_field), UNIT_TEST(test_unknown_fields_pass),
           UNIT_TEST(test_malformed_messages_are_refused),
           UNIT_TEST(test_a_cut_amid_a_field_is_refused),
           UNIT_TEST(test_any_changed_byte_leaves_only_good_strings),
-          UNIT_TEST(test_nesting_has_a_limit))
+          UNIT_TEST(test_nesting_has_a_limit),
+          UNIT_TEST(test_maps_have_a_limit_and_lists_have_none))
