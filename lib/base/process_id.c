@@ -4,15 +4,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
+
+#define PIDFS_MAGIC 0x50494446 /* Linux 6.9 */
 
 static ssize_t
 read_file(const char *path, char *buf, size_t room)
@@ -63,6 +68,18 @@ world(void)
   return xasprintf("%s/%" PRIu64, boot, (uint64_t)ns.st_ino);
 }
 
+/* A number that no other process gets before the next boot; 0 where the kernel has none. */
+static uint64_t
+number_of(int pidfd)
+{
+  struct statfs fs;
+  struct stat st;
+  return fstatfs(pidfd, &fs) == 0 && fs.f_type == PIDFS_MAGIC && fstat(pidfd, &st) == 0
+             ? (uint64_t)st.st_ino
+             : 0;
+}
+
+/* "<boot id>/<pid namespace>/<pid>.<number>/<start time>" */
 char *
 process_id_self(void)
 {
@@ -71,10 +88,27 @@ process_id_self(void)
   CLEANUP(freep) char *here = world();
   if (!here || start_time(pid, &ticks) < 0)
     return NULL;
-  return xasprintf("%s/%" PRIu64 "/%" PRIu64, here, pid, ticks);
+  CLEANUP(closep) int pidfd = pidfd_open((pid_t)pid, 0);
+  return xasprintf("%s/%" PRIu64 ".%" PRIu64 "/%" PRIu64, here, pid, number_of(pidfd), ticks);
 }
 
 enum life { LIFE_UNKNOWN, LIFE_DEAD, LIFE_ALIVE };
+
+/* For one who is not let see other processes in /proc. */
+static enum life
+life_by_number(uint64_t pid, uint64_t number)
+{
+  CLEANUP(closep) int pidfd = pidfd_open((pid_t)pid, 0);
+  if (pidfd < 0)
+    return errno == ESRCH ? LIFE_DEAD : LIFE_UNKNOWN;
+  struct pollfd ended = {.fd = pidfd, .events = POLLIN};
+  if (poll(&ended, 1, 0) > 0)
+    return LIFE_DEAD; /* be it the one or another with its pid */
+  uint64_t now = number_of(pidfd);
+  if (now == 0 || number == 0)
+    return LIFE_UNKNOWN;
+  return now == number ? LIFE_ALIVE : LIFE_DEAD;
+}
 
 static enum life
 life_of(const char *text)
@@ -83,15 +117,20 @@ life_of(const char *text)
   if (!here || !text_starts_with(text, here) || text[strlen(here)] != '/')
     return LIFE_UNKNOWN;
   const char *at = text + strlen(here) + 1;
-  size_t pid_len = strcspn(at, "/");
-  uint64_t pid, ticks, now_ticks;
-  CLEANUP(freep) char *digits = xstrndup(at, pid_len);
-  if (at[pid_len] != '/' || text_to_u64(digits, 10, &pid) < 0 ||
-      text_to_u64(at + pid_len + 1, 10, &ticks) < 0)
+  size_t pid_len = strcspn(at, "./");
+  size_t number_len = at[pid_len] == '.' ? strcspn(at + pid_len + 1, "/") : 0;
+  const char *tail = at + pid_len + (number_len ? 1 + number_len : 0);
+  uint64_t pid, number, ticks, now_ticks;
+  CLEANUP(freep) char *pid_digits = xstrndup(at, pid_len);
+  CLEANUP(freep) char *number_digits = xstrndup(at + pid_len + 1, number_len);
+  if (number_len == 0 || *tail != '/' || text_to_u64(pid_digits, 10, &pid) < 0 || pid > INT32_MAX ||
+      text_to_u64(number_digits, 10, &number) < 0 || text_to_u64(tail + 1, 10, &ticks) < 0)
     return LIFE_UNKNOWN;
-  if (start_time(pid, &now_ticks) < 0) /* where /proc is there, the process is not */
-    return errno == ENOENT ? LIFE_DEAD : LIFE_UNKNOWN;
-  return now_ticks == ticks ? LIFE_ALIVE : LIFE_DEAD;
+  if (start_time(pid, &now_ticks) == 0)
+    return now_ticks == ticks ? LIFE_ALIVE : LIFE_DEAD;
+  if (errno == EACCES)
+    return life_by_number(pid, number);
+  return errno == ENOENT ? LIFE_DEAD : LIFE_UNKNOWN; /* where /proc is there, the process is not */
 }
 
 bool

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names a process so that a later one on the same machine can tell for sure that it is dead: by
- * boot, pid namespace, pid and start time. Across machines or containers nothing can be told. */
+ * boot, pid namespace, pid and start time. Across machines or containers nothing can be told. In a
+ * sandbox that hides other processes it takes Linux 6.9 to tell one from a later one with its pid.
+ */
 #ifndef LIB_BASE_PROCESS_ID_H
 #define LIB_BASE_PROCESS_ID_H
 

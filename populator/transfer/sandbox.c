@@ -40,6 +40,8 @@ static const char *const common_paths[] = {
     /* the machine */
     "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero", "/proc/cpuinfo", "/proc/meminfo",
     "/proc/stat", "/proc/sys/vm/overcommit_memory", "/sys/devices/system/cpu",
+    /* who it is, for others to tell whether it is dead (process_id.h) */
+    "/proc/sys/kernel/random/boot_id", "/proc/self/stat",
 #if SANDBOX_HAS_SANITIZER
     "/proc/self",
 #endif

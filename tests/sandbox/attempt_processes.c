@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "lib/base/memory.h"
+#include "lib/base/process_id.h"
 #include "tests/sandbox/attempt.h"
 
 static int
@@ -188,6 +189,25 @@ sleep_for_ever(char *const *args)
   return poll(NULL, 0, -1) < 0 ? errno : 0;
 }
 
+/* Who it is, and then the same. */
+static int
+tell_process(char *const *args)
+{
+  CLEANUP(freep) char *id = process_id_self();
+  (void)printf("%s\n", id ? id : "?");
+  return sleep_for_ever(args);
+}
+
+/* What it finds out about another. */
+static int
+look_at_process(char *const *args)
+{
+  bool is_dead = process_id_is_dead(args[0]);
+  bool is_alive = process_id_is_alive(args[0]);
+  (void)printf("%s\n", is_dead ? "dead" : is_alive ? "alive" : "unknown");
+  return 0;
+}
+
 /* Its own status: lines of /proc/self/status cannot be read, so the kernel is asked. */
 static int
 tell_privileges(char *const *args)
@@ -229,6 +249,8 @@ const struct attempt process_attempts[] = {
     {"make-data-program", 0, make_data_program},
     {"be-dumpable", 0, be_dumpable},
     {"sleep", 0, sleep_for_ever},
+    {"tell-process", 0, tell_process},
+    {"look-at-process", 1, look_at_process},
     {"privileges", 0, tell_privileges},
     {0},
 };

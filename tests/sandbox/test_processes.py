@@ -75,6 +75,25 @@ def test_no_signals_to_others(probe, outside, stranger):
     assert outside("signal", stranger.pid).is_allowed
 
 
+def test_whether_another_is_dead_is_told(probe):
+    """A worker whose predecessor was killed need not wait until Ceph has given that one up."""
+    other = subprocess.Popen([PROGRAM, "tell-process"], stdout=subprocess.PIPE, text=True,
+                             env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
+    try:
+        name = other.stdout.readline().strip()
+        where, number, ticks = re.fullmatch(r"(.*\.)(\d+)(/\d+)", name).groups()
+        has_number = number != "0"  # since Linux 6.9
+        assert probe("look-at-process", name).output[0] == ("alive" if has_number else "unknown")
+        if has_number:
+            earlier = f"{where}{int(number) + 1}{ticks}"  # had the same pid, and is another
+            assert probe("look-at-process", earlier).output[0] == "dead"
+    finally:
+        other.kill()
+        other.wait()
+        other.stdout.close()
+    assert probe("look-at-process", name).output[0] == "dead"
+
+
 def test_privileges_are_gone(probe):
     outcome = probe("privileges")
     assert outcome.output[0].startswith("capabilities 0 bounding 0 no-new-privs 1 dumpable 0 core 0 ")
@@ -130,7 +149,7 @@ def test_doors_to_the_kernel_kill(probe, name):
     "seccomp", "landlock_create_ruleset", "memfd_create", "shmget", "msgget", "mknod", "setuid",
     "setgid", "setgroups", "personality", "syslog", "sched_setaffinity", "vmsplice", "splice",
     "inotify_init1", "fanotify_init", "clone3", "vfork", "recvmsg", "recvmmsg", "sendmmsg", "bind",
-    "accept4", "pidfd_open", "pidfd_send_signal", "chmod", "fchmodat", "chown", "link", "symlink",
+    "accept4", "pidfd_send_signal", "chmod", "fchmodat", "chown", "link", "symlink",
     "mlockall", "pkey_mprotect", "remap_file_pages", "migrate_pages", "move_pages", "mq_open"])
 def test_other_doors_are_shut(probe, name):
     outcome = probe("call", number(name))

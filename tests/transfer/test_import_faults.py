@@ -211,6 +211,7 @@ def test_killed_it_goes_on(cluster, pool, imprint, files, disk, name, image, for
     assert done.status == command.DONE, done
     print(f"{form}: {sent - size} of {size} bytes twice, killed after {moments}")
     assert sent - size <= len(moments) * A_KILL_COSTS
+    assert done.seconds < 25  # those who cannot tell that the other is dead wait 30 for Ceph
     check_content(cluster, pool, name, disk)
     assert left(cluster, pool, name) == [name]
 
