@@ -215,6 +215,30 @@ simplify_resolver(void)
   (void)setenv("RES_OPTIONS", value, 1);
 }
 
+#if SANDBOX_HAS_SANITIZER
+static bool is_inside;
+
+/* Asked by the sanitizer at the end: its search for leaks traces the process, which is forbidden
+ * here. */
+int __lsan_is_turned_off(void);
+int
+__lsan_is_turned_off(void)
+{
+  return is_inside;
+}
+
+static void
+note_inside(void)
+{
+  is_inside = true;
+}
+#else
+static void
+note_inside(void)
+{
+}
+#endif
+
 int
 sandbox_enter(const struct sandbox_options *options, struct sandbox **ret_sandbox,
               struct error **err)
@@ -226,6 +250,7 @@ sandbox_enter(const struct sandbox_options *options, struct sandbox **ret_sandbo
       hide_memory(options, sandbox, err) < 0 || restrict_files(options, sandbox, err) < 0 ||
       restrict_calls(options, sandbox, err) < 0)
     return -1;
+  note_inside();
   *ret_sandbox = TAKE(sandbox);
   return 0;
 }
