@@ -5,12 +5,18 @@
 
 #include "cli/flags.h"
 
+struct command_example {
+  const char *what; /* "An image of a web server, with its checksum" */
+  const char *line; /* "imprint import …" */
+};
+
 struct command {
-  const char *name;                   /* "import" */
-  const char *usage;                  /* "SOURCE POOL/IMAGE" */
-  const char *summary;                /* one line */
-  const char *text;                   /* what --help says above the flags */
-  const struct flag_set *const *sets; /* ends with NULL */
+  const char *name;                       /* "import" */
+  const char *usage;                      /* "SOURCE POOL/IMAGE" */
+  const char *summary;                    /* one line */
+  const char *text;                       /* what --help says above the flags */
+  const struct flag_set *const *sets;     /* ends with NULL */
+  const struct command_example *examples; /* ends with {0} */
   size_t arguments_min, arguments_max;
   int (*run)(const struct arguments *arguments, struct error **err);
 };

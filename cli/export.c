@@ -77,6 +77,16 @@ run(const struct arguments *arguments, struct error **err)
   return r;
 }
 
+static const struct command_example examples[] = {
+    {"A compressed qcow2 file, from an image that may be in use",
+     "imprint export vms/debian-12 debian-12.qcow2"},
+    {"Into an S3 store, with zstd", "imprint export vms/debian-12@base s3://backup/debian-12.qcow2 "
+                                    "--compress zstd --s3-endpoint https://s3.example.com"},
+    {"A raw image through a pipe",
+     "imprint export vms/debian-12 - --format raw | ssh host 'cat > disk.img'"},
+    {0},
+};
+
 const struct command command_export = {
     .name = "export",
     .usage = "POOL/IMAGE[@SNAPSHOT] DESTINATION",
@@ -88,6 +98,7 @@ const struct command command_export = {
         "snapshot is taken for it, so the image may be in use. Into a registry goes a container\n"
         "disk, as imprint push makes it; its digest is printed.\n",
     .sets = sets,
+    .examples = examples,
     .arguments_min = 2,
     .arguments_max = 2,
     .run = run,

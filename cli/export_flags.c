@@ -16,18 +16,17 @@ static const char *disk_name;
 static const char *layer = "auto";
 
 static const struct flag format_flags[] = {
-    {"format", FLAG_TEXT, &format, "FORMAT", "to write an RBD image in: qcow2 (default) or raw",
-     NULL},
-    {"compress", FLAG_TEXT, &compress, "HOW",
-     "of a qcow2: zlib (default), zstd, none (default into a registry)", NULL},
+    {"format", FLAG_TEXT, &format, "qcow2|raw", "to write an RBD image in (default qcow2)", NULL},
+    {"compress", FLAG_TEXT, &compress, "zlib|zstd|none",
+     "clusters of a qcow2 (default zlib; into a registry none)", NULL},
     {"jobs", FLAG_NUMBER, &jobs, "N", "threads that read and compress (default 4)", NULL},
 };
 
 static const struct flag disk_flags[] = {
     {"disk-name", FLAG_TEXT, &disk_name, "NAME",
      "of the disk in a container image (default: the file's, or disk.img)", NULL},
-    {"layer", FLAG_TEXT, &layer, "HOW",
-     "of a container image: gzip or none (default: gzip, unless the disk is compressed)", NULL},
+    {"layer", FLAG_TEXT, &layer, "auto|gzip|none",
+     "of a container image (default auto: gzip, unless the disk is compressed)", NULL},
 };
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))

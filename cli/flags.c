@@ -254,14 +254,3 @@ flags_print_help(FILE *out, const struct flag_set *const *sets)
   }
   print_secrets(out, sets);
 }
-
-void
-flags_print_names(FILE *out, const struct flag_set *const *sets)
-{
-  for (size_t s = 0; sets[s]; s++) {
-    for (size_t i = 0; i < sets[s]->count; i++) {
-      if (sets[s]->flags[i].kind != FLAG_SECRET)
-        (void)fprintf(out, "--%s\n", sets[s]->flags[i].name);
-    }
-  }
-}

@@ -30,8 +30,9 @@ struct flag {
   const char *name; /* without "--" */
   enum flag_kind kind;
   void *value;
-  const char *argument; /* what --help calls it: "SIZE"; NULL for a switch */
-  const char *help;     /* one sentence */
+  /* what --help calls it: "SIZE", "qcow2|raw" for one of these; NULL for a switch */
+  const char *argument;
+  const char *help; /* one sentence */
   const char
       *variable; /* environment variable that it is taken from when it is not given, or NULL */
 };
@@ -59,7 +60,5 @@ int flags_parse_json(const struct flag_set *const *sets, const char *json, size_
 void flags_clear(const struct flag_set *const *sets);
 
 void flags_print_help(FILE *out, const struct flag_set *const *sets);
-/* One "--name" a line, for completion. */
-void flags_print_names(FILE *out, const struct flag_set *const *sets);
 
 #endif

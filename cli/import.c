@@ -27,7 +27,8 @@ static const struct flag flags[] = {
     {"size", FLAG_BYTES, &size, "SIZE", "of the RBD image (default: as large as the content)",
      NULL},
     {"checksum", FLAG_TEXT, &checksum, "sha256:…", "of the source; sha512:… too", NULL},
-    {"format", FLAG_TEXT, &format, "FORMAT", "what the image must be (default auto)", NULL},
+    {"format", FLAG_TEXT, &format, "auto|raw|qcow2|vmdk|vdi|vhd|vhdx|qed",
+     "what the image must be (default auto)", NULL},
     {"snapshot", FLAG_TEXT, &snapshot, "NAME", "snapshot to make when all is there", NULL},
     {"data-pool", FLAG_TEXT, &data_pool, "POOL", "pool for the data alone", NULL},
     {"existing", FLAG_SWITCH, &is_existing, NULL,
@@ -141,6 +142,18 @@ run(const struct arguments *arguments, struct error **err)
   return r;
 }
 
+static const struct command_example examples[] = {
+    {"A cloud image, with its checksum, and a snapshot to clone from",
+     "imprint import https://cloud.debian.org/images/debian-12.qcow2 vms/debian-12 --checksum "
+     "sha256:… --snapshot base"},
+    {"An object of an S3 store, into a larger image",
+     "imprint import s3://images/windows.vhdx vms/windows --s3-endpoint https://s3.example.com "
+     "--size 64Gi"},
+    {"A container disk", "imprint import docker://quay.io/containerdisks/fedora:41 vms/fedora"},
+    {"What another program writes", "xzcat disk.img.xz | imprint import - vms/disk"},
+    {0},
+};
+
 const struct command command_import = {
     .name = "import",
     .usage = "SOURCE POOL/IMAGE",
@@ -155,6 +168,7 @@ const struct command command_import = {
         "and written straight into RBD; zeros are not written. Killed at any moment and called\n"
         "again, it goes on.\n",
     .sets = sets,
+    .examples = examples,
     .arguments_min = 2,
     .arguments_max = 2,
     .run = run,

@@ -258,6 +258,13 @@ run(const struct arguments *arguments, struct error **err)
   return 0;
 }
 
+static const struct command_example examples[] = {
+    {"An image on a web server", "imprint inspect https://cloud.debian.org/images/debian-12.qcow2"},
+    {"A container disk, for a program",
+     "imprint inspect docker://quay.io/containerdisks/fedora:41 --json"},
+    {0},
+};
+
 const struct command command_inspect = {
     .name = "inspect",
     .usage = "SOURCE",
@@ -269,6 +276,7 @@ const struct command command_inspect = {
         "then. What only all of it would show (a checksum, damage amid the data) is not looked\n"
         "for.\n",
     .sets = sets,
+    .examples = examples,
     .arguments_min = 1,
     .arguments_max = 1,
     .run = run,

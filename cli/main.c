@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/completion.h"
+#include "cli/exit_status.h"
 #include "cli/job.h"
 #include "cli/manual.h"
 #include "lib/base/log.h"
@@ -17,46 +19,6 @@ static const struct command *const commands[] = {
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
-
-/* What kind of failure it was; see exit_text. */
-static int
-exit_code(enum error_code code)
-{
-  switch (code) {
-  case ERROR_INVALID_ARGUMENT:
-    return 2;
-  case ERROR_NOT_FOUND:
-    return 3;
-  case ERROR_ALREADY_EXISTS:
-    return 4;
-  case ERROR_PERMISSION_DENIED:
-  case ERROR_UNAUTHENTICATED:
-    return 5;
-  case ERROR_UNAVAILABLE:
-  case ERROR_DEADLINE_EXCEEDED:
-  case ERROR_ABORTED:
-    return 6;
-  case ERROR_DATA_LOSS:
-    return 7;
-  case ERROR_OUT_OF_RANGE:
-  case ERROR_RESOURCE_EXHAUSTED:
-    return 8;
-  case ERROR_FAILED_PRECONDITION:
-    return 9;
-  case ERROR_CANCELLED:
-    return 10;
-  default:
-    return 1;
-  }
-}
-
-static const char exit_text[] =
-    "Exit status: 0 done; 1 failed; 2 wrong use or an image that is refused; 3 not found; 4 "
-    "exists\n"
-    "already; 5 not allowed; 6 not reachable, trying again may help; 7 damaged: checksum, "
-    "truncated,\n"
-    "changed meanwhile; 8 too large or no space; 9 in use, or not in the state it must be in; 10\n"
-    "stopped, call again to go on.\n";
 
 static void
 print_overview(FILE *out)
@@ -73,7 +35,12 @@ print_help(const struct command *command)
   (void)printf("Usage: imprint %s [FLAG]... %s\n\n%s.\n\n%s\n", command->name, command->usage,
                command->summary, command->text);
   flags_print_help(stdout, command->sets);
-  (void)printf("\n%s", exit_text);
+  (void)puts("\nExamples:");
+  for (const struct command_example *example = command->examples; example->line; example++)
+    (void)printf("  # %s\n  %s\n", example->what, example->line);
+  (void)puts("\nExit status:");
+  for (size_t i = 0; i < exit_status_count; i++)
+    (void)printf("  %2zu %s\n", i, exit_status_meanings[i]);
 }
 
 static const struct command *
@@ -86,17 +53,19 @@ find_command(const char *name)
   return NULL;
 }
 
-/* What the build makes files of; see manual.h. */
+/* What the build makes files of; see manual.h and completion.h. */
 static int
 print_generated(const char *what, const char *which)
 {
   const struct command *command = find_command(which);
-  if (strcmp(what, "--completion") == 0 && strcmp(which, "bash") == 0)
-    manual_print_bash_completion(stdout, commands, COMMANDS);
-  else if (strcmp(what, "--manual") == 0 && strcmp(which, "imprint") == 0)
-    manual_print_overview(stdout, commands, COMMANDS, exit_text);
-  else if (strcmp(what, "--manual") == 0 && command)
-    manual_print_page(stdout, command, exit_text);
+  if (strcmp(what, "--completion") == 0)
+    return completion_print(stdout, which, commands, COMMANDS) ? 0 : 2;
+  if (strcmp(what, "--manual") != 0)
+    return 2;
+  if (strcmp(which, "imprint") == 0)
+    manual_print_overview(stdout, commands, COMMANDS);
+  else if (command)
+    manual_print_page(stdout, command);
   else
     return 2;
   return 0;
@@ -168,5 +137,5 @@ main(int argc, char **argv)
   if (is_job)
     job_print_failure(err);
   (void)fprintf(stderr, "imprint: %s\n", err->message);
-  return exit_code(err->code);
+  return exit_status_of(err->code);
 }

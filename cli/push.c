@@ -170,6 +170,13 @@ run(const struct arguments *arguments, struct error **err)
   return 0;
 }
 
+static const struct command_example examples[] = {
+    {"A file", "imprint push debian-12.qcow2 docker://registry.example.com/vms/debian:12"},
+    {"An RBD image, from a snapshot",
+     "imprint push vms/debian-12@base docker://registry.example.com/vms/debian:12"},
+    {0},
+};
+
 const struct command command_push = {
     .name = "push",
     .usage = "FILE|POOL/IMAGE[@SNAPSHOT] docker://REGISTRY/REPOSITORY:TAG",
@@ -184,6 +191,7 @@ const struct command command_push = {
         "The password for --user is taken from $IMPRINT_PASSWORD, a token from\n"
         "$IMPRINT_BEARER_TOKEN, others from --auth-file.\n",
     .sets = sets,
+    .examples = examples,
     .arguments_min = 2,
     .arguments_max = 2,
     .run = run,

@@ -77,6 +77,12 @@ run(const struct arguments *arguments, struct error **err)
   return r;
 }
 
+static const struct command_example examples[] = {
+    {"A volume of Kubernetes",
+     "imprint rollback volume:HANDLE SNAPSHOT-HANDLE --clusters clusters.json"},
+    {0},
+};
+
 const struct command command_rollback = {
     .name = "rollback",
     .usage = "POOL/IMAGE|volume:HANDLE SNAPSHOT-HANDLE",
@@ -85,6 +91,7 @@ const struct command command_rollback = {
             "VolumeSnapshotContent has in status.snapshotHandle. Refused while anybody has the\n"
             "volume open.\n",
     .sets = sets,
+    .examples = examples,
     .arguments_min = 2,
     .arguments_max = 2,
     .run = run,

@@ -45,7 +45,7 @@ static const struct flag flags[] = {
     {"s3-endpoint", FLAG_TEXT, &s3_endpoint, "URL", "S3 store (default: AWS)", "AWS_ENDPOINT_URL"},
     {"s3-region", FLAG_TEXT, &s3_region, "NAME", "region (default us-east-1)", "AWS_REGION"},
     {"s3-path-style", FLAG_SWITCH, &s3_path_style, NULL, "bucket in the path, not in the host name",
-     NULL},
+     "IMPRINT_S3_PATH_STYLE"},
     {"s3-access-key", FLAG_SECRET, &s3_access_key, NULL, "access key of the S3 store",
      "AWS_ACCESS_KEY_ID"},
     {"s3-secret-key", FLAG_SECRET, &s3_secret_key, NULL, "secret key of the S3 store",

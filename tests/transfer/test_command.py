@@ -87,13 +87,54 @@ def program(*arguments):
     return subprocess.run([path, *arguments], capture_output=True, text=True, check=False, timeout=30)
 
 
-@pytest.mark.parametrize("name", ["import", "export"])
+COMMANDS = ["import", "export", "inspect", "push", "rollback"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
 def test_help_tells_the_exit_codes(name):
     help = program(name, "--help")
     assert help.returncode == 0
     told = help.stdout.split("Exit status:")[1].replace("\n", " ")
     for code, words in CODES.items():
         assert re.search(rf"\b{code} {words}", told), (code, words)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_manual_and_help_tell_of_the_same_flags(name):
+    shown = set(re.findall(r"^  --([a-z0-9-]+)", program(name, "--help").stdout, re.MULTILINE))
+    page = program("--manual", name).stdout.replace("\\-", "-")
+    assert set(re.findall(r"^\.B --([a-z0-9-]+)", page, re.MULTILINE)) == shown | {"help"}
+    for secret in ("password", "s3-secret-key"):
+        assert secret not in shown
+
+
+COMPLETED = {
+    # what was typed: what is offered
+    "imprint ": {*COMMANDS, "--help", "--version"},
+    "imprint ex": {"export"},
+    "imprint import --che": {"--checksum="},
+    "imprint export p/i o --compress = ": {"zlib", "zstd", "none"},
+    "imprint export p/i o --compress zs": {"zstd"},
+    "imprint export p/i o --compress = zs": {"zstd"},
+    "imprint import x --format = qc": {"qcow2"},
+    "imprint import x p/i --size ": set(),
+    "imprint import x p/i --password": set(),
+}
+
+
+@pytest.mark.parametrize("typed", COMPLETED)
+def test_bash_completes(typed, tmp_path):
+    script = tmp_path / "completion"
+    script.write_text(program("--completion", "bash").stdout)
+    words = typed.split()
+    if typed.endswith(" "):
+        words.append("")
+    done = subprocess.run(
+        ["bash", "-c", 'compopt() { :; }; source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
+         '_imprint; printf "%s\\n" "${COMPREPLY[@]}"', script, *words],
+        capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert set(done.stdout.split()) == COMPLETED[typed]
 
 
 def test_the_codes_are_those(imprint, pool, disk, image, tmp_path):

@@ -29,6 +29,28 @@ lint_clang_tidy() {
   "$PYTHON" tests/env/tidy.py build/clang "$CACHE/tidy" "${C_FILES[@]}"
 }
 
+# Each program and each subcommand has a page that man and mandoc have nothing to say about.
+lint_manuals() {
+  local pages=(build/clang/share/man/man*/*)
+  ((${#pages[@]} == 9)) || { printf 'there are %d pages\n' "${#pages[@]}" && return 1; }
+  mandoc -T lint -W warning "${pages[@]}"
+}
+
+lint_completion() {
+  bash -n build/clang/share/bash-completion/completions/imprint
+  zsh -n build/clang/share/zsh/site-functions/_imprint
+  fish -n build/clang/share/fish/vendor_completions.d/imprint.fish
+}
+
+# What --help tells, which pages are made of, is what is parsed: the same options, none missing.
+lint_help() {
+  local file
+  for file in controllerplugin/options.c nodeplugin/options.c populator/program/options.c; do
+    diff <(sed -n 's/^    {"\([a-z-]*\)", [a-z]*_argument.*/\1/p' "$file" | sort) \
+      <(sed -n '/help_text\[\]/,/;$/p' "$file" | grep -oP '(?<=^    "  |, )--\K[a-z-]+' | sort)
+  done
+}
+
 lint_python() {
   "$PYTHON" -W error -c 'import ast, sys
 for name in sys.argv[1:]:
@@ -40,5 +62,8 @@ case_run banned-calls lint_banned_calls
 case_run close-on-exec lint_close_on_exec
 case_run shellcheck shellcheck -x --source-path=SCRIPTDIR "${SHELL_FILES[@]}"
 case_run python-syntax lint_python
+case_run options-in-help lint_help
 build_preset clang
+case_run manual-pages lint_manuals
+case_run completion lint_completion
 case_run clang-tidy lint_clang_tidy
