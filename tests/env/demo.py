@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tour of `./dev demo`: a volume's life through the CSI socket, each step with its time.
+"""The tour of `./dev demo`: an image and a virtual machine that boots from a clone of it
+(demo_machine.py), then a volume's life through the CSI socket, each step with its time.
 
 Data is written and read past the driver, with librbd: what the driver answers is shown to be so."""
 
-import contextlib
 import hashlib
 import os
 import sys
@@ -13,30 +13,12 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 
 import csi  # noqa: E402
 from ceph import Cluster  # noqa: E402
+from demo_machine import MachineDemo  # noqa: E402
+from demo_screen import heading, step  # noqa: E402
 
 GIB = 1 << 30
 MIB = 1 << 20
 DATA = os.urandom(MIB) * 64
-COLOUR = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-
-
-def paint(code, text):
-    return f"\033[{code}m{text}\033[0m" if COLOUR else text
-
-
-@contextlib.contextmanager
-def step(label):
-    """Prints the label with a check mark and the time, and the notes that the block gives."""
-    notes = []
-    start = time.perf_counter()
-    try:
-        yield notes.append
-    except BaseException:
-        print(f"  {paint('31', '✗')} {label}", flush=True)
-        raise
-    took_ms = (time.perf_counter() - start) * 1000
-    note = paint("2", "   " + "; ".join(notes)) if notes else ""
-    print(f"  {paint('32', '✓')} {label:<44} {took_ms:>7.0f} ms{note}", flush=True)
 
 
 class Demo:
@@ -74,7 +56,7 @@ class Demo:
         return used
 
     def run(self):
-        print(paint("1", "A volume and its copies"))
+        heading("A volume and its copies")
         with step("CreateVolume, 1 GiB") as note:
             source = self.create("demo-source")
             note(source)
@@ -98,9 +80,9 @@ class Demo:
                 assert image.size() == 2 * GIB
                 note(f"librbd says {image.size() // MIB} MiB")
         peak = self.wait_used(lambda used: used >= 64)
-        print(f"    three volumes and a snapshot hold {peak:.0f} MiB: copies share their data\n")
+        print(f"    three volumes and a snapshot hold {peak:.0f} MiB: copies share their data")
 
-        print(paint("1", "Deleted in the awkward order: the source first"))
+        heading("Deleted in the awkward order: the source first")
         with step("DeleteVolume of the source"):
             self.client.DeleteVolume(volume_id=source)
         with step("its clone still reads") as note:
@@ -130,6 +112,7 @@ class Demo:
 def main():
     directory = os.environ["CEPH_DIR"]
     with Cluster(directory) as cluster, csi.Client(f"{directory}/csi.sock") as client:
+        MachineDemo(cluster, client, os.environ["POOL"]).run()
         Demo(cluster, client, os.environ["POOL"]).run()
     print("\nNext: ./dev up keeps such a Ceph and controller running; ./dev test runs all tests.")
 

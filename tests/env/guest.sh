@@ -11,19 +11,13 @@ GUEST_PROGRAMS=(/usr/bin/rbd-nbd /usr/bin/socat /usr/sbin/mkfs.ext4 /usr/sbin/fs
 
 # guest_files PRESET DIR: makes DIR/vmlinuz and DIR/initrd.
 guest_files() {
-  local preset=$1 dir=$2 package version root=$2/root module path
+  local preset=$1 dir=$2 root=$2/root module kernel
   mkdir -p "$dir" "$root"/{bin,dev,proc,sys,etc,run,tmp,lib/modules}
-  package=$(apt-cache depends linux-image-amd64 | awk '/Depends: linux-image-[0-9]/ { print $2; exit }')
-  version=${package#linux-image-}
-  path=$CACHE/kernel/$package
-  if [[ ! -d $path ]]; then
-    mkdir -p "$path.part"
-    (cd "$path.part" && apt-get download "$package" && dpkg-deb -x ./*.deb . && rm ./*.deb)
-    mv -T "$path.part" "$path"
-  fi
-  cp "$path/boot/vmlinuz-$version" "$dir/vmlinuz"
+  debian_kernel
+  kernel=$REPLY
+  cp "$kernel"/boot/vmlinuz-* "$dir/vmlinuz"
   for module in "${GUEST_MODULES[@]}"; do
-    find "$path/lib/modules/$version/kernel" -name "$module.ko" -exec cp {} "$root/lib/modules/" \;
+    find "$kernel/lib/modules" -name "$module.ko" -exec cp {} "$root/lib/modules/" \;
   done
   printf '%s\n' "${GUEST_MODULES[@]}" >"$root/lib/modules/order"
   # shellcheck disable=SC2153
