@@ -46,8 +46,8 @@ def good(request, client, node, emptied):
     return {
         "CreateVolume": volumes.volume_request("made", source=snapshot.snapshot_id),
         "DeleteVolume": {"volume_id": "1:local:999::none"},
-        "ControllerPublishVolume": {**here, "node_id": "other", "volume_capability": capability},
-        "ControllerUnpublishVolume": {**here, "node_id": "other"},
+        "ControllerPublishVolume": {**here, "node_id": "imprint:other", "volume_capability": capability},
+        "ControllerUnpublishVolume": {**here, "node_id": "imprint:other"},
         "ValidateVolumeCapabilities": {**here, "volume_capabilities": [capability]},
         "GetCapacity": {"parameters": volumes.parameters()},
         "CreateSnapshot": {"name": "made", "source_volume_id": volume.volume_id},

@@ -5,7 +5,8 @@
 #:
 #: A group is a file tests/env/groups/NN-NAME.sh; the number is its place when all are run. The last
 #: line is "N passed, N failed, N skipped"; the exit status is 1 when a case failed or none passed.
-#: KEEP=1 keeps the logs. FUZZ_SECONDS sets how long each fuzzer runs (60).
+#: KEEP=1 keeps the logs. FUZZ_SECONDS sets how long each fuzzer runs (60), SOAK_SECONDS how long
+#: the callers of the group soak call (60).
 #:
 #: Groups: "./dev test --list" prints them.
 
