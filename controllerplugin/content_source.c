@@ -39,6 +39,19 @@ open_source(struct controller *controller, const Csi__V1__VolumeContentSource *c
   }
 }
 
+const char *
+content_source_id(const Csi__V1__VolumeContentSource *content)
+{
+  switch (content ? content->type_case : CSI__V1__VOLUME_CONTENT_SOURCE__TYPE__NOT_SET) {
+  case CSI__V1__VOLUME_CONTENT_SOURCE__TYPE_SNAPSHOT:
+    return content->snapshot->snapshot_id;
+  case CSI__V1__VOLUME_CONTENT_SOURCE__TYPE_VOLUME:
+    return content->volume->volume_id;
+  default:
+    return "";
+  }
+}
+
 int
 content_source_open(struct controller *controller, const Csi__V1__VolumeContentSource *content,
                     struct content_source *ret_source, struct error **err)

@@ -17,6 +17,8 @@ struct content_source {
   struct keyed_lock *lock; /* keeps the source from being deleted meanwhile; shared */
 };
 
+/* The handle that the request names; "" without one. */
+const char *content_source_id(const Csi__V1__VolumeContentSource *content);
 /* Finds the source that the request names. NOT_FOUND when there is none. */
 int content_source_open(struct controller *controller, const Csi__V1__VolumeContentSource *content,
                         struct content_source *ret_source, struct error **err);

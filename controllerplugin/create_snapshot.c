@@ -118,12 +118,36 @@ check_request(const Csi__V1__CreateSnapshotRequest *request, struct error **err)
   return r;
 }
 
+/* The volume may be deleted once its snapshot is made, and before the caller has heard of it: asked
+ * again, he must learn of the snapshot, or nobody would ever delete it. */
+static int
+find_of_deleted_volume(struct controller *controller, const Csi__V1__CreateSnapshotRequest *request,
+                       const struct error *missing, Csi__V1__CreateSnapshotResponse *response,
+                       struct error **err)
+{
+  CLEANUP(location_closep) struct location *location = NULL;
+  CLEANUP(freep) char *snap_name = image_name_of_snapshot(request->name);
+  struct volume_id id;
+  struct snaps snaps;
+  if (missing->code == ERROR_NOT_FOUND &&
+      volume_id_decode(request->source_volume_id, &id, NULL) == 0 &&
+      volume_locate(controller, &id, &location, NULL) == 0 &&
+      snapshots_read(location, id.image_id, &snaps, NULL) == 0) {
+    const struct snap *snap = snaps_find_name(&snaps, snap_name);
+    if (snap && snapshot_is_ours(snap))
+      response->snapshot = snapshot_describe(&id, snap);
+    snaps_clear(&snaps);
+  }
+  return response->snapshot ? 0 : error_set(err, missing->code, "%s", missing->message);
+}
+
 static int
 lock_and_create(struct controller *controller, const Csi__V1__CreateSnapshotRequest *request,
                 Csi__V1__CreateSnapshotResponse *response, struct error **err)
 {
   CLEANUP(keyed_lock_releasep) struct keyed_lock *name_lock = NULL;
   CLEANUP(keyed_lock_releasep) struct keyed_lock *volume_lock = NULL;
+  CLEANUP(error_freep) struct error *failure = NULL;
   struct volume volume;
   if (check_request(request, err) < 0)
     return -1;
@@ -137,8 +161,8 @@ lock_and_create(struct controller *controller, const Csi__V1__CreateSnapshotRequ
     if (!volume_lock)
       return -1;
   }
-  if (volume_find(controller, "source_volume_id", request->source_volume_id, &volume, err) < 0)
-    return -1;
+  if (volume_find(controller, "source_volume_id", request->source_volume_id, &volume, &failure) < 0)
+    return find_of_deleted_volume(controller, request, failure, response, err);
   int r = create(controller, &volume, request->name, response, err);
   volume_clear(&volume);
   return r;

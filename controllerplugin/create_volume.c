@@ -140,10 +140,11 @@ check_elsewhere(struct creation *c, struct error **err)
 static int
 open_source(struct creation *c, struct error **err)
 {
-  if (content_source_open(c->controller, c->request->volume_content_source, &c->source, err) < 0)
-    return -1;
+  const Csi__V1__VolumeContentSource *content = c->request->volume_content_source;
   c->record = (struct record){
-      .name = c->request->name, .source = c->source.id, .parameters = &c->parameters};
+      .name = c->request->name, .source = content_source_id(content), .parameters = &c->parameters};
+  if (content_source_open(c->controller, content, &c->source, err) < 0)
+    return -1;
   if (c->source.kind == CONTENT_BLANK)
     return 0;
   if (content_source_location(&c->source)->cluster != c->location->cluster)
@@ -363,6 +364,30 @@ discard_remains(struct creation *c, struct error **err)
       "what an earlier call left unfinished is still held by its Ceph client: call again");
 }
 
+/* Answers with what there is under the name, or removes the remains that are there. */
+static int
+settle(struct creation *c, enum found *ret_found, Csi__V1__CreateVolumeResponse *response,
+       struct error **err)
+{
+  CLEANUP(freep) char *id = NULL;
+  struct header header = {.parent.pool_id = -1};
+  if (look(c, ret_found, &id, &header, err) < 0)
+    return -1;
+  if (*ret_found == FOUND_UNFINISHED)
+    return discard_remains(c, err);
+  if (*ret_found == FOUND_NOTHING)
+    return 0;
+  int r = accept_existing(c, *ret_found, id, &header, response, err);
+  header_clear(&header);
+  return r;
+}
+
+static bool
+is_answered(enum found found)
+{
+  return found == FOUND_READY || found == FOUND_COPYING;
+}
+
 static int
 find_or_make(struct creation *c, Csi__V1__CreateVolumeResponse *response, struct error **err)
 {
@@ -370,17 +395,10 @@ find_or_make(struct creation *c, Csi__V1__CreateVolumeResponse *response, struct
   bool has_looked = false;
   for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
     if (c->source.kind != CONTENT_BLANK || has_looked) {
-      CLEANUP(freep) char *id = NULL;
-      struct header header = {.parent.pool_id = -1};
-      if (look(c, &found, &id, &header, err) < 0)
+      if (settle(c, &found, response, err) < 0)
         return -1;
-      if (found == FOUND_READY || found == FOUND_COPYING) {
-        int r = accept_existing(c, found, id, &header, response, err);
-        header_clear(&header);
-        return r;
-      }
-      if (found == FOUND_UNFINISHED && discard_remains(c, err) < 0)
-        return -1;
+      if (is_answered(found))
+        return 0;
       if (found == FOUND_NOTHING && has_looked &&
           directory_drop_stray_name(c->location, c->image_name, err) < 0)
         return -1;
@@ -395,16 +413,30 @@ find_or_make(struct creation *c, Csi__V1__CreateVolumeResponse *response, struct
   return error_set(err, ERROR_ABORTED, "its image is being made by somebody else: call again");
 }
 
+/* The source may be deleted once the volume is made, and before the caller has heard of it: asked
+ * again, he must learn of the volume, or nobody would ever delete it. */
+static int
+find_without_source(struct creation *c, const struct error *missing,
+                    Csi__V1__CreateVolumeResponse *response, struct error **err)
+{
+  enum found found = FOUND_NOTHING;
+  if (missing->code == ERROR_NOT_FOUND && settle(c, &found, response, err) < 0)
+    return -1;
+  return is_answered(found) ? 0 : error_set(err, missing->code, "%s", missing->message);
+}
+
 static int
 create(struct creation *c, Csi__V1__CreateVolumeResponse *response, struct error **err)
 {
+  CLEANUP(error_freep) struct error *failure = NULL;
   if (parse_request(c, err) < 0)
     return -1;
   c->lock = controller_lock(c->controller, LOCK_VOLUME_NAME, c->request->name, KEYED_LOCK_EXCLUSIVE,
                             "CreateVolume", err);
-  if (!c->lock || open_location(c, err) < 0 || check_elsewhere(c, err) < 0 ||
-      open_source(c, err) < 0)
+  if (!c->lock || open_location(c, err) < 0 || check_elsewhere(c, err) < 0)
     return -1;
+  if (open_source(c, &failure) < 0)
+    return find_without_source(c, failure, response, err);
   places_prepare(c->controller->places, c->location);
   return find_or_make(c, response, err);
 }

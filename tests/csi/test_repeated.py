@@ -6,6 +6,7 @@ import concurrent.futures
 
 import grpc
 import pytest
+import rbd
 
 import volumes
 from volumes import CODES, MIB, capability, create, parameters, refused, volume_request
@@ -117,6 +118,44 @@ def test_difference_of_sources_is_named(client, sources):
         create(client, "taken", SIZE, source=other.volume_id)
     with refused(CODES.ALREADY_EXISTS, f"content source was '{sources['volume']}', now 'none'"):
         create(client, "taken", SIZE)
+
+
+@pytest.mark.parametrize("mode", ["cow", "clone"])
+@pytest.mark.parametrize("kind", ["volume", "snapshot"])
+def test_source_that_was_deleted(cluster, client, sources, kind, mode):
+    """The first answer was lost, and the source is gone when it is asked for again."""
+    request = dict(source=sources[kind], parameters=parameters(copyMode=mode))
+    first = create(client, "again", SIZE, **request)
+    volumes.delete(client, sources[kind])
+    assert create(client, "again", SIZE, **request) == first
+    with refused(CODES.ALREADY_EXISTS, "16 MiB"):
+        create(client, "again", 2 * SIZE, **request)
+    with refused(CODES.ALREADY_EXISTS, "copyMode"):
+        create(client, "again", SIZE, source=sources[kind],
+               parameters=parameters(copyMode="clone" if mode == "cow" else "cow"))
+    with refused(CODES.NOT_FOUND, sources[kind]):
+        create(client, "another", SIZE, **request)
+
+
+def test_remains_of_a_copy_whose_source_was_deleted(cluster, client, sources):
+    """A call died amid its work, and never succeeds: then what it made goes, too."""
+    with cluster.ioctx(volumes.POOL) as ioctx:
+        rbd.RBD().create(ioctx, "imprint.v.half-made", SIZE, old_format=False)
+    client.DeleteSnapshot(snapshot_id=sources["snapshot"])
+    with refused(CODES.NOT_FOUND, sources["snapshot"]):
+        create(client, "half-made", SIZE, source=sources["snapshot"])
+    assert "imprint.v.half-made" not in cluster.images(volumes.POOL)
+
+
+def test_snapshot_whose_volume_was_deleted(client, sources):
+    first = volumes.snapshot(client, "again", sources["volume"])
+    client.DeleteVolume(volume_id=sources["volume"])
+    assert volumes.snapshot(client, "again", sources["volume"]) == first
+    with refused(CODES.NOT_FOUND, sources["volume"]):
+        volumes.snapshot(client, "another", sources["volume"])
+    client.DeleteSnapshot(snapshot_id=first.snapshot_id)
+    with refused(CODES.NOT_FOUND, sources["volume"]):
+        volumes.snapshot(client, "again", sources["volume"])
 
 
 def test_what_is_no_difference(client, sources):
