@@ -82,7 +82,6 @@ call_answer(struct rpc_call *call, int code, const char *message, grpc_byte_buff
   ops[n].data.send_status_from_server.status = (grpc_status_code)code;
   ops[n].data.send_status_from_server.status_details = &details;
   ops[n++].op = GRPC_OP_SEND_STATUS_FROM_SERVER;
-  call->sent.run = on_sent;
   atomic_fetch_add(&call->refs, 1);
   if (grpc_call_start_batch(call->grpc, ops, n, &call->sent, NULL) != GRPC_CALL_OK)
     call_unref(call);
@@ -204,6 +203,7 @@ void
 call_receive(struct rpc_call *call)
 {
   call->closed.run = on_closed;
+  call->sent.run = on_sent;
   grpc_op close_op = {.op = GRPC_OP_RECV_CLOSE_ON_SERVER,
                       .data.recv_close_on_server.cancelled = &call->was_cancelled};
   atomic_fetch_add(&call->refs, 1);
