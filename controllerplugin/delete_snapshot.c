@@ -19,12 +19,17 @@ static int
 remove_snap(struct snapshot *snapshot, struct error **err)
 {
   const char *image_id = snapshot->id.volume.image_id;
+  CLEANUP(error_freep) struct error *failure = NULL;
   CLEANUP(freep) char *claim = image_name_of_claim(snapshot->snap.name);
   CLEANUP(image_closep) struct image *image = NULL;
-  if (claim_drop(snapshot->location, claim, image_id, err) < 0 ||
-      image_open(snapshot->location, image_id, &image, err) < 0)
+  if (claim_drop(snapshot->location, claim, image_id, err) < 0)
     return -1;
-  return image_snap_remove(image, snapshot->snap.id, err);
+  if (image_open(snapshot->location, image_id, &image, &failure) == 0 &&
+      image_snap_remove(image, snapshot->snap.id, &failure) == 0)
+    return 0;
+  /* Another controller deletes it at this moment, and was faster. */
+  return failure->code == ERROR_NOT_FOUND ? 0
+                                          : error_set(err, failure->code, "%s", failure->message);
 }
 
 /* Also when the snapshot was gone already: a call before this one may have died behind removing it.

@@ -56,6 +56,22 @@ has_needed_snapshots(struct location *location, const char *image_id, bool *ret_
   return 0;
 }
 
+/* Renames it out of the way. Its last snapshot may have gone since we looked, and whoever deleted
+ * that one saw the old name; or another controller deletes the volume at this moment, and was
+ * faster. */
+static int
+set_aside(struct controller *controller, struct location *location, const char *image_id,
+          const char *name, struct error **err)
+{
+  CLEANUP(error_freep) struct error *failure = NULL;
+  CLEANUP(freep) char *deleted = image_name_of_deleted(image_id);
+  if (directory_rename(location, name, deleted, image_id, &failure) == 0 &&
+      purger_bury_if_free(controller->purger, location, image_id, &failure) == 0)
+    return 0;
+  return failure->code == ERROR_NOT_FOUND ? 0
+                                          : error_set(err, failure->code, "%s", failure->message);
+}
+
 static int
 delete_image(struct controller *controller, struct location *location, const char *image_id,
              const char *name, struct error **err)
@@ -65,14 +81,8 @@ delete_image(struct controller *controller, struct location *location, const cha
   if (check_unused(location, image_id, err) < 0 ||
       has_needed_snapshots(location, image_id, &has_snapshots, err) < 0)
     return -1;
-  if (has_snapshots) {
-    CLEANUP(freep) char *deleted = image_name_of_deleted(image_id);
-    if (directory_rename(location, name, deleted, image_id, err) < 0)
-      return -1;
-    /* Its last snapshot may have gone since we looked; whoever deleted that one saw the old name.
-     */
-    return purger_bury_if_free(controller->purger, location, image_id, err);
-  }
+  if (has_snapshots)
+    return set_aside(controller, location, image_id, name, err);
   if (trash_move(location, name, image_id, err) < 0)
     return -1;
   purger_kick(controller->purger, location);

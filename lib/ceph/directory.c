@@ -150,6 +150,10 @@ directory_rename(struct location *location, const char *from, const char *to, co
     r = remove_name_object(location, from, id);
   if (r == 0)
     r = rename_entry(location, from, to, id);
+  if (r == -ENOENT || r == -ESTALE) { /* another process was faster, and may be further by now */
+    (void)directory_drop_stray_name(location, to, NULL);
+    r = -ENOENT;
+  }
   if (r < 0)
     return location_error_set(location, err, r, "rename image '%s/%s' to '%s'", location->label,
                               from, to);

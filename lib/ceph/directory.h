@@ -18,8 +18,8 @@ int directory_name_of(struct location *location, const char *id, char **ret_name
  * answered. */
 int directory_remove(struct location *location, const char *name, const char *id);
 
-/* Gives the image another name. Whoever has it open is not told. Killed half-way, it can be done
- * again. */
+/* Gives the image another name; NOT_FOUND when it has not the old one (any more). Whoever has it
+ * open is not told. Killed half-way, it can be done again. */
 int directory_rename(struct location *location, const char *from, const char *to, const char *id,
                      struct error **err);
 

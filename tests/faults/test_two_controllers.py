@@ -6,6 +6,7 @@ import concurrent.futures
 import contextlib
 import time
 
+import pytest
 import rbd
 
 import volumes
@@ -23,6 +24,16 @@ def two_controllers(cluster, folder):
             stack.enter_context(Controller(cluster.dir, folder / name)) for name in ("one", "other")
         ]
         yield running, [stack.enter_context(controller.client()) for controller in running]
+
+
+@pytest.fixture(autouse=True)
+def emptied(cluster, tmp_path):
+    """What a failed try left does not fail the next one."""
+    yield
+    if any(cluster.leftovers(pool) for pool in volumes.POOLS):
+        with Controller(cluster.dir, tmp_path / "cleaner") as cleaner, cleaner.client() as client:
+            volumes.delete_all(client)
+            volumes.assert_nothing_left(cluster)
 
 
 def test_both_empty_the_trash(cluster, tmp_path):
@@ -44,3 +55,18 @@ def test_both_empty_the_trash(cluster, tmp_path):
         print(f"{VOLUMES} images were gone after {took:.1f} s")
         for controller in controllers:
             assert "failed" not in controller.log_text()
+
+
+def test_both_delete_the_same(cluster, tmp_path):
+    """A sidecar that was replaced amid its calls, and the new one: each deletes what the other is
+    deleting, volumes and the snapshots that hold them back, and all of them succeed."""
+    with two_controllers(cluster, tmp_path) as (_, clients):
+        made = [create(clients[0], f"v{i}", SIZE).volume_id for i in range(VOLUMES)]
+        snapshots = [volumes.snapshot(clients[0], f"s{i}", made[i]).snapshot_id for i in range(VOLUMES)]
+        calls = [(client, handle) for pair in zip(made, snapshots) for handle in pair
+                 for client in clients]
+        with concurrent.futures.ThreadPoolExecutor(16) as threads:
+            list(threads.map(
+                lambda call: volumes.patiently(lambda: volumes.delete(*call)), calls))
+        assert volumes.listed_volumes(clients[0]) == []
+        volumes.assert_nothing_left(cluster)
