@@ -41,10 +41,9 @@ size_of(const struct kube_object *claim, const struct origin *origin, uint64_t *
   char asked[QUANTITY_TEXT_BYTES];
   char needed[QUANTITY_TEXT_BYTES];
   if (*ret_bytes < origin->bytes)
-    return error_set(err, ERROR_FAILED_PRECONDITION,
-                     "spec.resources.requests.storage is %s, the image '%s/%s' needs %s",
-                     quantity_text(*ret_bytes, asked), origin->image->ns, origin->image->name,
-                     quantity_text(origin->bytes, needed));
+    return error_set(
+        err, ERROR_FAILED_PRECONDITION, "spec.resources.requests.storage is %s, %s needs %s",
+        quantity_text(*ret_bytes, asked), origin->text, quantity_text(origin->bytes, needed));
   return 0;
 }
 
@@ -66,16 +65,36 @@ write_persistent_volume(struct populator *populator, const struct kube_object *c
   return error_set(err, failure->code, "%s", failure->message);
 }
 
+/* From here on there may be a volume, made of what was chosen: both are put on record at once. */
+static int
+begin(struct populator *populator, const struct kube_object *claim, const struct origin *origin,
+      struct error **err)
+{
+  if (!origin->link.kind || kube_object_has_finalizer(claim, FINALIZER_CLAIM))
+    return kube_add_finalizer(populator->client, &kube_persistent_volume_claims, claim,
+                              FINALIZER_CLAIM, err);
+  CLEANUP(freep) char *text = source_link_text(&origin->link);
+  struct json_object *present = json_at(claim->json, "metadata", "finalizers");
+  struct json_object *finalizers = present ? json_copy(present) : json_object_new_array();
+  json_object_array_add(finalizers, json_object_new_string(FINALIZER_CLAIM));
+  CLEANUP(json_object_putp) struct json_object *patch = json_object_new_object();
+  json_put_text(patch, text, "metadata", "annotations", ANNOTATION_CLONED_FROM);
+  json_put_at(patch, finalizers, "metadata", "finalizers");
+  json_put_text(patch, claim->version, "metadata", "resourceVersion");
+  return kube_patch(populator->client, &kube_persistent_volume_claims, claim, NULL, patch, err);
+}
+
 static int
 make(struct populator *populator, const struct kube_object *claim,
      const struct kube_object *storage_class, const struct origin *origin, struct error **err)
 {
   CLEANUP(freep) char *name = persistent_volume_name(claim);
-  struct volume_order order = {
-      .name = name, .claim = claim, .storage_class = storage_class, .snapshot = origin->snapshot};
-  if (size_of(claim, origin, &order.bytes, err) < 0 ||
-      kube_add_finalizer(populator->client, &kube_persistent_volume_claims, claim, FINALIZER_CLAIM,
-                         err) < 0)
+  struct volume_order order = {.name = name,
+                               .claim = claim,
+                               .storage_class = storage_class,
+                               .snapshot = origin->snapshot,
+                               .volume = origin->volume};
+  if (size_of(claim, origin, &order.bytes, err) < 0 || begin(populator, claim, origin, err) < 0)
     return -1;
   struct made_volume volume;
   if (volumes_create(populator->controller, &order, &volume, err) < 0)
@@ -84,8 +103,7 @@ make(struct populator *populator, const struct kube_object *claim,
   made_volume_clear(&volume);
   if (r == 0)
     kube_event_tell(populator->events, &kube_persistent_volume_claims, claim, KUBE_EVENT_NORMAL,
-                    "Populated", "cloned from VirtualMachineImage '%s/%s'", origin->image->ns,
-                    origin->image->name);
+                    "Populated", "cloned from %s", origin->text);
   return r;
 }
 
@@ -169,11 +187,13 @@ take_back(struct populator *populator, const struct kube_object *claim, struct e
   struct origin origin = {0};
   struct made_volume volume = {0};
   struct volume_order order = {.name = name, .claim = claim, .storage_class = storage_class};
-  if (origin_find(populator, claim, &origin, NULL) == 0 &&
-      size_of(claim, &origin, &order.bytes, NULL) == 0) {
-    order.snapshot = origin.snapshot;
-  }
-  int r = order.snapshot ? volumes_create(populator->controller, &order, &volume, err) : 0;
+  if (origin_recall(populator, claim, &origin, NULL) < 0)
+    return 0;
+  order.snapshot = origin.snapshot;
+  order.volume = origin.volume;
+  int r = size_of(claim, &origin, &order.bytes, NULL) == 0
+              ? volumes_create(populator->controller, &order, &volume, err)
+              : 0;
   if (r == 0 && volume.handle)
     r = volumes_delete(populator->controller, volume.handle, err);
   made_volume_clear(&volume);
@@ -185,10 +205,12 @@ static int
 reconcile(struct populator *populator, const struct kube_object *claim, int64_t *ret_again_ms,
           struct error **err)
 {
-  if (!origin_is_ours(claim) || origin_is_images_own(claim))
+  if (!origin_is_ours(claim))
     return 0;
   if (!claim->is_deleting && !is_bound(claim))
-    return populate(populator, claim, ret_again_ms, err);
+    return origin_is_owners_business(populator, claim)
+               ? 0
+               : populate(populator, claim, ret_again_ms, err);
   if (!kube_object_has_finalizer(claim, FINALIZER_CLAIM))
     return 0;
   if (!is_bound(claim) && take_back(populator, claim, err) < 0)
@@ -211,7 +233,7 @@ static void
 wake_owner(struct populator *populator, const struct kube_object *claim)
 {
   static const struct controller *const owners[] = {&image_controller, &volume_controller,
-                                                    &pvc_controller};
+                                                    &pvc_controller, &data_volume_controller};
   struct json_object *references = json_at(claim->json, "metadata", "ownerReferences");
   for (size_t i = 0; i < json_count(references); i++) {
     const char *kind = json_text(json_item(references, i), "kind");
@@ -229,6 +251,7 @@ claim_changed(void *context, const struct kube_object *before, const struct kube
   struct populator *populator = context;
   const struct kube_object *claim = after ? after : before;
   wake_owner(populator, claim);
+  data_source_target_changed(populator, &kube_persistent_volume_claims, claim);
   if (after && origin_is_ours(after))
     populator_wake(populator, &claim_controller, after->ns, after->name);
 }
@@ -249,12 +272,13 @@ surroundings_changed(void *context, const struct kube_object *before,
 }
 
 void
-claim_image_changed(struct populator *populator, const struct kube_object *image)
+claim_origin_changed(struct populator *populator, const struct kube_kind *kind,
+                     const struct kube_object *object)
 {
   CLEANUP(kube_objects_freep)
   struct kube_object **claims = kube_mirror_all(populator->claims, NULL);
   for (size_t i = 0; claims[i]; i++) {
-    if (!is_bound(claims[i]) && origin_refers_to(claims[i], image))
+    if (!is_bound(claims[i]) && origin_refers_to(claims[i], kind, object))
       populator_wake(populator, &claim_controller, claims[i]->ns, claims[i]->name);
   }
 }

@@ -94,6 +94,34 @@ credentials_add_secret(struct populator *populator, const char *ns, const char *
   return 0;
 }
 
+int
+credentials_add_headers(struct populator *populator, const char *ns, const char *name,
+                        const char *field, struct json_object *job, struct error **err)
+{
+  CLEANUP(kube_object_releasep) struct kube_object *secret = NULL;
+  if (get(populator, &kube_secrets, ns, name, field, &secret, err) < 0)
+    return -1;
+  struct json_object *data = json_at(secret->json, "data");
+  struct json_object *list = json_at(job, "header");
+  if (!data)
+    return 0;
+  if (!list) {
+    list = json_object_new_array();
+    json_put_at(job, list, "header");
+  }
+  json_object_object_foreach(data, key, unused)
+  {
+    (void)unused;
+    CLEANUP(freep) char *value = secret_value(secret, key);
+    if (!value)
+      continue;
+    value[strcspn(value, "\r\n")] = '\0'; /* files end with a line feed */
+    json_object_array_add(list, json_object_new_string(value));
+    explicit_bzero(value, strlen(value));
+  }
+  return 0;
+}
+
 /* All files of the map are taken, whatever they are called. */
 int
 credentials_add_ca(struct populator *populator, const char *ns, const char *name, const char *field,

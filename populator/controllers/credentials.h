@@ -15,5 +15,8 @@ int credentials_add_secret(struct populator *populator, const char *ns, const ch
                            struct error **err);
 int credentials_add_ca(struct populator *populator, const char *ns, const char *name,
                        const char *field, struct json_object *job, struct error **err);
+/* Each value of the Secret is a header. */
+int credentials_add_headers(struct populator *populator, const char *ns, const char *name,
+                            const char *field, struct json_object *job, struct error **err);
 
 #endif

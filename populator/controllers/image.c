@@ -408,5 +408,5 @@ image_changed(void *context, const struct kube_object *before, const struct kube
   if (before && after && strcmp(condition_state(before), condition_state(after)) == 0)
     return;
   volume_image_changed(populator, image);
-  claim_image_changed(populator, image);
+  claim_origin_changed(populator, &virtual_machine_images, image);
 }

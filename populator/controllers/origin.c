@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "lib/base/memory.h"
+#include "populator/controllers/clone_permission.h"
+#include "populator/controllers/clone_source.h"
 #include "populator/objects/condition.h"
+#include "populator/objects/data_volume_spec.h"
 #include "populator/objects/quantity.h"
 #include "populator/objects/reference_grant.h"
 
@@ -28,23 +31,30 @@ namespace_of(const struct kube_object *claim)
   return ns ? ns : claim->ns;
 }
 
+static bool
+is_of_kind(const struct kube_object *claim, const struct kube_kind *kind)
+{
+  struct json_object *reference = reference_of(claim);
+  return is_text(reference, "apiGroup", kind->group) && is_text(reference, "kind", kind->kind);
+}
+
 bool
 origin_is_ours(const struct kube_object *claim)
 {
-  struct json_object *reference = reference_of(claim);
-  return is_text(reference, "apiGroup", virtual_machine_images.group) &&
-         is_text(reference, "kind", virtual_machine_images.kind);
+  return is_of_kind(claim, &virtual_machine_images) || is_of_kind(claim, &data_sources) ||
+         is_of_kind(claim, &data_volumes);
 }
 
 bool
-origin_refers_to(const struct kube_object *claim, const struct kube_object *image)
+origin_refers_to(const struct kube_object *claim, const struct kube_kind *kind,
+                 const struct kube_object *object)
 {
-  return origin_is_ours(claim) && is_text(reference_of(claim), "name", image->name) &&
-         strcmp(namespace_of(claim), image->ns) == 0;
+  return is_of_kind(claim, kind) && is_text(reference_of(claim), "name", object->name) &&
+         strcmp(namespace_of(claim), object->ns) == 0;
 }
 
-bool
-origin_is_images_own(const struct kube_object *claim)
+static bool
+is_images_own(const struct kube_object *claim)
 {
   struct json_object *owners = json_at(claim->json, "metadata", "ownerReferences");
   for (size_t i = 0; i < json_count(owners); i++) {
@@ -54,6 +64,34 @@ origin_is_images_own(const struct kube_object *claim)
   }
   return false;
 }
+
+/* The DataVolume whose claim it is; NULL when there is none. A reference. */
+static struct kube_object *
+data_volume_of(struct populator *populator, const struct kube_object *claim)
+{
+  const char *name = json_text(reference_of(claim), "name");
+  const char *controller = kube_object_controller(claim);
+  struct kube_object *volume =
+      kube_mirror_get(populator->data_volumes, claim->ns, name ? name : "");
+  if (volume && controller && strcmp(controller, volume->uid) == 0)
+    return volume;
+  kube_object_release(volume);
+  return NULL;
+}
+
+bool
+origin_is_owners_business(struct populator *populator, const struct kube_object *claim)
+{
+  if (is_images_own(claim))
+    return true;
+  if (!is_of_kind(claim, &data_volumes))
+    return false;
+  CLEANUP(kube_object_releasep) struct kube_object *volume = data_volume_of(populator, claim);
+  return !volume || data_volume_spec_kind(volume) != DATA_VOLUME_CLONE;
+}
+
+/* ---- images -----------------------------------------------------------------------------------
+ */
 
 static int
 take_image(struct kube_object *image, struct origin *ret_origin, struct error **err)
@@ -70,13 +108,13 @@ take_image(struct kube_object *image, struct origin *ret_origin, struct error **
       0)
     return -1;
   ret_origin->snapshot = xstrdup(snapshot);
-  ret_origin->image = kube_object_hold(image);
+  ret_origin->text = xasprintf("VirtualMachineImage '%s/%s'", image->ns, image->name);
   return 0;
 }
 
-int
-origin_find(struct populator *populator, const struct kube_object *claim, struct origin *ret_origin,
-            struct error **err)
+static int
+find_image(struct populator *populator, const struct kube_object *claim, struct origin *ret_origin,
+           struct error **err)
 {
   const char *name = json_text(reference_of(claim), "name");
   const struct reference reference = {.from_kind = &kube_persistent_volume_claims,
@@ -84,7 +122,6 @@ origin_find(struct populator *populator, const struct kube_object *claim, struct
                                       .to_kind = &virtual_machine_images,
                                       .to_ns = namespace_of(claim),
                                       .to_name = name ? name : ""};
-  *ret_origin = (struct origin){0};
   if (reference_grant_check(populator->reference_grants, &reference, err) < 0)
     return -1;
   CLEANUP(kube_object_releasep)
@@ -96,10 +133,140 @@ origin_find(struct populator *populator, const struct kube_object *claim, struct
   return take_image(image, ret_origin, err);
 }
 
+/* ---- claims and snapshots ---------------------------------------------------------------------
+ */
+
+static int
+take_link(struct populator *populator, const struct source_link *link, struct origin *ret_origin,
+          struct error **err)
+{
+  struct clone_source source;
+  if (clone_source_find(populator, link, &source, err) < 0)
+    return -1;
+  *ret_origin = (struct origin){
+      .snapshot = source.snapshot,
+      .volume = source.volume,
+      .bytes = source.bytes,
+      .text = xasprintf("%s '%s/%s'", link->kind->kind, link->ns, link->name),
+  };
+  source_link_copy(link, &ret_origin->link);
+  return 0;
+}
+
+static bool
+is_granted(struct populator *populator, const struct kube_object *claim,
+           const struct source_link *link, struct error **err)
+{
+  const struct reference reference = {.from_kind = &kube_persistent_volume_claims,
+                                      .from_ns = claim->ns,
+                                      .to_kind = link->kind,
+                                      .to_ns = link->ns,
+                                      .to_name = link->name};
+  return reference_grant_check(populator->reference_grants, &reference, err) == 0;
+}
+
+/* What was chosen before; false when that does not hold. */
+static bool
+recall_choice(const struct kube_object *claim, struct source_link *ret_link)
+{
+  return source_link_parse(kube_object_annotation(claim, ANNOTATION_CLONED_FROM), ret_link);
+}
+
+/* The claim names a DataSource: by what may be used of where it leads to. */
+static int
+choose_by_data_source(struct populator *populator, const struct kube_object *claim,
+                      struct source_link *ret_link, struct error **err)
+{
+  const char *name = json_text(reference_of(claim), "name");
+  const struct reference reference = {.from_kind = &kube_persistent_volume_claims,
+                                      .from_ns = claim->ns,
+                                      .to_kind = &data_sources,
+                                      .to_ns = namespace_of(claim),
+                                      .to_name = name ? name : ""};
+  if (reference_grant_check(populator->reference_grants, &reference, err) < 0)
+    return -1;
+  if (recall_choice(claim, ret_link)) {
+    if (is_granted(populator, claim, ret_link, NULL))
+      return 0;
+    source_link_clear(ret_link);
+  }
+  if (clone_source_follow_named(populator, reference.to_ns, reference.to_name, ret_link, err) < 0)
+    return -1;
+  /* A grant for the DataSource is one for what lies beside it. */
+  if (strcmp(ret_link->ns, reference.to_ns) == 0 || is_granted(populator, claim, ret_link, err))
+    return 0;
+  source_link_clear(ret_link);
+  return -1;
+}
+
+/* The claim is a DataVolume's. */
+static int
+choose_by_data_volume(struct populator *populator, const struct kube_object *claim,
+                      struct source_link *ret_link, struct error **err)
+{
+  CLEANUP(kube_object_releasep) struct kube_object *volume = data_volume_of(populator, claim);
+  if (!volume)
+    return error_set(err, ERROR_UNAVAILABLE, "waits for its DataVolume: there is none");
+  bool has_reference = json_at(volume->json, "spec", "sourceRef");
+  if (has_reference && recall_choice(claim, ret_link)) {
+    if (clone_permission_check(populator, volume, ret_link, false, NULL) == 0)
+      return 0;
+    source_link_clear(ret_link);
+  }
+  return origin_of_data_volume(populator, volume, ret_link, err);
+}
+
+int
+origin_of_data_volume(struct populator *populator, const struct kube_object *volume,
+                      struct source_link *ret_link, struct error **err)
+{
+  CLEANUP(source_link_clear) struct source_link link = {0};
+  struct json_object *spec = json_at(volume->json, "spec");
+  const char *name = json_text(spec, "sourceRef", "name");
+  const char *ns = json_text(spec, "sourceRef", "namespace");
+  if (!source_link_read(json_at(spec, "source"), volume->ns, &link) &&
+      clone_source_follow_named(populator, ns ? ns : volume->ns, name ? name : "", &link, err) < 0)
+    return -1;
+  if (clone_permission_check(populator, volume, &link, name != NULL, err) < 0)
+    return -1;
+  *ret_link = link;
+  link = (struct source_link){0};
+  return 0;
+}
+
+int
+origin_find(struct populator *populator, const struct kube_object *claim, struct origin *ret_origin,
+            struct error **err)
+{
+  CLEANUP(source_link_clear) struct source_link link = {0};
+  *ret_origin = (struct origin){0};
+  if (is_of_kind(claim, &virtual_machine_images))
+    return find_image(populator, claim, ret_origin, err);
+  if ((is_of_kind(claim, &data_sources) ? choose_by_data_source(populator, claim, &link, err)
+                                        : choose_by_data_volume(populator, claim, &link, err)) < 0)
+    return -1;
+  return take_link(populator, &link, ret_origin, err);
+}
+
+int
+origin_recall(struct populator *populator, const struct kube_object *claim,
+              struct origin *ret_origin, struct error **err)
+{
+  CLEANUP(source_link_clear) struct source_link link = {0};
+  *ret_origin = (struct origin){0};
+  if (is_of_kind(claim, &virtual_machine_images))
+    return find_image(populator, claim, ret_origin, err);
+  if (!recall_choice(claim, &link))
+    return 0;
+  return take_link(populator, &link, ret_origin, err);
+}
+
 void
 origin_clear(struct origin *origin)
 {
   free(origin->snapshot);
-  kube_object_release(origin->image);
+  free(origin->volume);
+  free(origin->text);
+  source_link_clear(&origin->link);
   *origin = (struct origin){0};
 }

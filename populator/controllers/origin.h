@@ -1,27 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a claim is to be filled from: follows its dataSourceRef to a snapshot in Ceph. */
+/* What a claim is to be filled from: follows its dataSourceRef to a snapshot or a volume in Ceph.
+ *
+ * A DataSource on the way may be pointed elsewhere at any time. So what was chosen for a claim is
+ * written on it before anything is made (ANNOTATION_CLONED_FROM), and holds from then on. Anyone
+ * who may change the claim may change that too, so it is taken for no more than he may use anyway.
+ */
 #ifndef POPULATOR_CONTROLLERS_ORIGIN_H
 #define POPULATOR_CONTROLLERS_ORIGIN_H
 
 #include "populator/controllers/populator.h"
+#include "populator/objects/source_link.h"
 
 struct origin {
-  char *snapshot; /* CSI handle */
+  /* CSI handles; one of both is there. */
+  char *snapshot;
+  char *volume;
   uint64_t bytes;
-  struct kube_object *image;
+  struct source_link link; /* what was chosen; of nothing where there was no choice */
+  char *text;              /* "VirtualMachineImage 'golden/fedora'" */
 };
 
 /* Whether the claim's dataSourceRef is of a kind of ours at all. */
 bool origin_is_ours(const struct kube_object *claim);
-/* Whether the claim refers to that image, in whatever namespace. */
-bool origin_refers_to(const struct kube_object *claim, const struct kube_object *image);
-/* Whether it is the claim that the image itself made to keep its data in. */
-bool origin_is_images_own(const struct kube_object *claim);
+/* Whether the claim refers to that object, in whatever namespace. */
+bool origin_refers_to(const struct kube_object *claim, const struct kube_kind *kind,
+                      const struct kube_object *object);
+/* Whether whoever made the claim fills it too, with an import or an upload. */
+bool origin_is_owners_business(struct populator *populator, const struct kube_object *claim);
 
 /* UNAVAILABLE: not yet, the message tells what it waits for. PERMISSION_DENIED: a grant is missing.
  * FAILED_PRECONDITION: it will never be, as things are. */
 int origin_find(struct populator *populator, const struct kube_object *claim,
                 struct origin *ret_origin, struct error **err);
+/* For a claim that goes: what its volume was made of, if anything is known. Nobody is asked for
+ * permission; *ret_origin is empty for one that was not made of anything. */
+int origin_recall(struct populator *populator, const struct kube_object *claim,
+                  struct origin *ret_origin, struct error **err);
+/* What a DataVolume that is a clone is made from at present; codes as of origin_find(). */
+int origin_of_data_volume(struct populator *populator, const struct kube_object *volume,
+                          struct source_link *ret_link, struct error **err);
 void origin_clear(struct origin *origin);
 
 #endif

@@ -41,6 +41,9 @@ static const struct {
      false},
     {offsetof(struct populator, reference_grants), &kube_reference_grants, surroundings_changed,
      true},
+    {offsetof(struct populator, snapshots), &kube_volume_snapshots, snapshot_changed, true},
+    {offsetof(struct populator, data_sources), &data_sources, data_source_changed, true},
+    {offsetof(struct populator, data_volumes), &data_volumes, data_volume_changed, true},
     {offsetof(struct populator, claims), &kube_persistent_volume_claims, claim_changed, false},
     {offsetof(struct populator, volumes), &virtual_machine_volumes, volume_changed, false},
     {offsetof(struct populator, pvcs), &virtual_machine_pvcs, pvc_changed, false},
@@ -62,8 +65,8 @@ mirror_at(struct populator *populator, size_t index)
  */
 
 static const struct controller *const controllers[] = {
-    &image_controller, &volume_controller, &pvc_controller,
-    &claim_controller, &export_controller, &rollback_controller,
+    &image_controller,  &volume_controller,   &pvc_controller,         &claim_controller,
+    &export_controller, &rollback_controller, &data_source_controller, &data_volume_controller,
 };
 
 /* "image/default/ubuntu" taken apart. */
@@ -168,9 +171,14 @@ transfer_is_wanted(void *context, const char *text)
   CLEANUP(kube_object_releasep) struct kube_object *object = NULL;
   if (kube_get(populator->client, key.controller->kind, key.ns, key.name, &object, NULL) < 0)
     return false;
-  const char *state = condition_state(object);
-  return !object->is_deleting && strcmp(state, "Available") != 0 &&
-         strcmp(state, "Completed") != 0 && strcmp(state, "Error") != 0;
+  static const char *const ends[] = {"Available", "Completed", "Error", "Succeeded", "Failed"};
+  const char *phase = json_text(object->json, "status", "phase");
+  const char *state = phase ? phase : condition_state(object);
+  for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+    if (strcmp(state, ends[i]) == 0)
+      return false;
+  }
+  return !object->is_deleting;
 }
 
 /* ---- start and stop ---------------------------------------------------------------------------

@@ -44,6 +44,9 @@ struct populator {
   struct kube_mirror *claims;
   struct kube_mirror *storage_classes;
   struct kube_mirror *reference_grants;
+  struct kube_mirror *snapshots;
+  struct kube_mirror *data_sources;
+  struct kube_mirror *data_volumes;
 };
 
 /* One kind and who looks after it. */
@@ -61,6 +64,8 @@ extern const struct controller pvc_controller;
 extern const struct controller claim_controller;
 extern const struct controller export_controller;
 extern const struct controller rollback_controller;
+extern const struct controller data_source_controller;
+extern const struct controller data_volume_controller;
 
 /* The key of an object in the queue; to be freed. */
 char *populator_key(const struct controller *controller, const char *ns, const char *name);
@@ -79,9 +84,19 @@ void export_changed(void *context, const struct kube_object *before,
                     const struct kube_object *after);
 void rollback_changed(void *context, const struct kube_object *before,
                       const struct kube_object *after);
-/* Volumes may wait for an image, and claims. */
+void data_source_changed(void *context, const struct kube_object *before,
+                         const struct kube_object *after);
+void data_volume_changed(void *context, const struct kube_object *before,
+                         const struct kube_object *after);
+void snapshot_changed(void *context, const struct kube_object *before,
+                      const struct kube_object *after);
+/* Volumes may wait for an image, and claims for that or a DataSource. */
 void volume_image_changed(struct populator *populator, const struct kube_object *image);
-void claim_image_changed(struct populator *populator, const struct kube_object *image);
+void claim_origin_changed(struct populator *populator, const struct kube_kind *kind,
+                          const struct kube_object *object);
+/* A claim or a snapshot that a DataSource may lead to. */
+void data_source_target_changed(struct populator *populator, const struct kube_kind *target_kind,
+                                const struct kube_object *target);
 /* Of a class or a grant: claims may wait for it. */
 void surroundings_changed(void *context, const struct kube_object *before,
                           const struct kube_object *after);

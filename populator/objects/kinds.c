@@ -13,3 +13,12 @@ const struct kube_kind virtual_machine_volume_exports = {
     KINDS_GROUP, VERSION, "virtualmachinevolumeexports", "VirtualMachineVolumeExport", false};
 const struct kube_kind virtual_machine_volume_rollbacks = {
     KINDS_GROUP, VERSION, "virtualmachinevolumerollbacks", "VirtualMachineVolumeRollback", false};
+
+#define CDI_VERSION "v1beta1"
+
+const struct kube_kind data_volumes = {KINDS_CDI_GROUP, CDI_VERSION, "datavolumes", "DataVolume",
+                                       false};
+const struct kube_kind data_sources = {KINDS_CDI_GROUP, CDI_VERSION, "datasources", "DataSource",
+                                       false};
+const struct kube_kind data_import_crons = {KINDS_CDI_GROUP, CDI_VERSION, "dataimportcrons",
+                                            "DataImportCron", false};

@@ -13,6 +13,13 @@ extern const struct kube_kind virtual_machine_pvcs;
 extern const struct kube_kind virtual_machine_volume_exports;
 extern const struct kube_kind virtual_machine_volume_rollbacks;
 
+/* Those that KubeVirt knows. */
+#define KINDS_CDI_GROUP "cdi.kubevirt.io"
+
+extern const struct kube_kind data_volumes;
+extern const struct kube_kind data_sources;
+extern const struct kube_kind data_import_crons;
+
 /* On whatever of ours has something in Ceph or in a store that must be cleaned up after it. */
 #define FINALIZER_CLEANUP "imprint." KINDS_GROUP "/cleanup"
 /* On a claim for which a volume is being made. */
@@ -20,6 +27,9 @@ extern const struct kube_kind virtual_machine_volume_rollbacks;
 
 /* A claim of a class with volumeBindingMode WaitForFirstConsumer is filled at once all the same. */
 #define ANNOTATION_BIND_IMMEDIATE "cdi.kubevirt.io/storage.bind.immediate.requested"
+/* On a claim that is being filled: the claim or snapshot that was chosen for it, see source_link.h.
+ * What it was chosen through may point elsewhere meanwhile. */
+#define ANNOTATION_CLONED_FROM "imprint." KINDS_GROUP "/cloned-from"
 #define ANNOTATION_SELECTED_NODE "volume.kubernetes.io/selected-node"
 #define ANNOTATION_PROVISIONED_BY "pv.kubernetes.io/provisioned-by"
 

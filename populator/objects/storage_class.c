@@ -4,16 +4,17 @@
 #include <string.h>
 
 #define ANNOTATION_DEFAULT "storageclass.kubernetes.io/is-default-class"
+#define ANNOTATION_VIRT_DEFAULT "storageclass.kubevirt.io/is-default-virt-class"
 
 /* Of several defaults the newest counts, as it does for Kubernetes. */
 static struct kube_object *
-find_default(struct kube_mirror *classes)
+find_default(struct kube_mirror *classes, const char *annotation)
 {
   CLEANUP(kube_objects_freep) struct kube_object **all = kube_mirror_all(classes, NULL);
   struct kube_object *best = NULL;
   const char *best_since = "";
   for (size_t i = 0; all[i]; i++) {
-    const char *mark = kube_object_annotation(all[i], ANNOTATION_DEFAULT);
+    const char *mark = kube_object_annotation(all[i], annotation);
     const char *since = json_text(all[i]->json, "metadata", "creationTimestamp");
     if (!mark || strcmp(mark, "true") != 0 || !since || strcmp(since, best_since) < 0)
       continue;
@@ -27,13 +28,20 @@ int
 storage_class_find(struct kube_mirror *classes, const char *name, struct kube_object **ret_class,
                    struct error **err)
 {
-  *ret_class = name ? kube_mirror_get(classes, "", name) : find_default(classes);
+  *ret_class =
+      name ? kube_mirror_get(classes, "", name) : find_default(classes, ANNOTATION_DEFAULT);
   if (*ret_class)
     return 0;
   if (name)
     return error_set(err, ERROR_FAILED_PRECONDITION, "there is no StorageClass '%s'", name);
   return error_set(err, ERROR_FAILED_PRECONDITION,
                    "no storageClassName is given and no StorageClass is the default");
+}
+
+struct kube_object *
+storage_class_virt_default(struct kube_mirror *classes)
+{
+  return find_default(classes, ANNOTATION_VIRT_DEFAULT);
 }
 
 bool

@@ -9,6 +9,8 @@
  * when there is none. */
 int storage_class_find(struct kube_mirror *classes, const char *name,
                        struct kube_object **ret_class, struct error **err);
+/* The one that KubeVirt prefers for virtual machines, or NULL. A reference. */
+struct kube_object *storage_class_virt_default(struct kube_mirror *classes);
 bool storage_class_is_of(const struct kube_object *storage_class, const char *driver);
 bool storage_class_waits_for_consumer(const struct kube_object *storage_class);
 /* "Delete" or "Retain". */

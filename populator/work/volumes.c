@@ -107,6 +107,30 @@ parameters_of(const struct volume_order *order, struct string_map *parameters)
   string_map_set(parameters, SIDECAR_PREFIX "pv/name", order->name);
 }
 
+/* What the volume is made of. */
+struct content {
+  Csi__V1__VolumeContentSource source;
+  Csi__V1__VolumeContentSource__SnapshotSource snapshot;
+  Csi__V1__VolumeContentSource__VolumeSource volume;
+};
+
+static void
+content_of(const struct volume_order *order, struct content *content)
+{
+  csi__v1__volume_content_source__init(&content->source);
+  csi__v1__volume_content_source__snapshot_source__init(&content->snapshot);
+  csi__v1__volume_content_source__volume_source__init(&content->volume);
+  if (order->snapshot) {
+    content->snapshot.snapshot_id = (char *)order->snapshot;
+    content->source.type_case = CSI__V1__VOLUME_CONTENT_SOURCE__TYPE_SNAPSHOT;
+    content->source.snapshot = &content->snapshot;
+  } else if (order->volume) {
+    content->volume.volume_id = (char *)order->volume;
+    content->source.type_case = CSI__V1__VOLUME_CONTENT_SOURCE__TYPE_VOLUME;
+    content->source.volume = &content->volume;
+  }
+}
+
 static int
 send_order(struct rpc_client *controller, const struct volume_order *order,
            const struct string_map *parameters, ProtobufCMessage **ret_response, struct error **err)
@@ -115,18 +139,14 @@ send_order(struct rpc_client *controller, const struct volume_order *order,
   capabilities_of(order, &capabilities);
   Csi__V1__CapacityRange capacity = CSI__V1__CAPACITY_RANGE__INIT;
   capacity.required_bytes = (int64_t)order->bytes;
-  Csi__V1__VolumeContentSource__SnapshotSource snapshot =
-      CSI__V1__VOLUME_CONTENT_SOURCE__SNAPSHOT_SOURCE__INIT;
-  Csi__V1__VolumeContentSource source = CSI__V1__VOLUME_CONTENT_SOURCE__INIT;
-  snapshot.snapshot_id = (char *)order->snapshot;
-  source.type_case = CSI__V1__VOLUME_CONTENT_SOURCE__TYPE_SNAPSHOT;
-  source.snapshot = &snapshot;
+  struct content content;
+  content_of(order, &content);
   Csi__V1__CreateVolumeRequest request = CSI__V1__CREATE_VOLUME_REQUEST__INIT;
   request.name = (char *)order->name;
   request.capacity_range = &capacity;
   request.n_volume_capabilities = capabilities.count;
   request.volume_capabilities = capabilities.list;
-  request.volume_content_source = order->snapshot ? &source : NULL;
+  request.volume_content_source = order->snapshot || order->volume ? &content.source : NULL;
   PROTO_MAP_BORROW(&request, parameters, parameters, Csi__V1__CreateVolumeRequest__ParametersEntry,
                    CSI__V1__CREATE_VOLUME_REQUEST__PARAMETERS_ENTRY__INIT);
   return rpc_client_call(controller, "/csi.v1.Controller/CreateVolume", &request.base,

@@ -12,7 +12,9 @@ struct volume_order {
   uint64_t bytes;   /* at least */
   const struct kube_object *claim; /* how it is to be used, and whose it is */
   const struct kube_object *storage_class;
-  const char *snapshot; /* to be cloned; NULL: blank */
+  /* One of both is to be cloned; neither: blank. */
+  const char *snapshot;
+  const char *volume;
 };
 
 int volumes_create(struct rpc_client *controller, const struct volume_order *order,

@@ -17,8 +17,9 @@ from fault_server import FaultServer, File
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 DRIVER = "imprint.csi.hypercloud.tmaxanc.com"
-KINDS = ("virtualmachinevolumeexports", "virtualmachinevolumerollbacks", "virtualmachinepvcs",
-         "virtualmachinevolumes", "virtualmachineimages", "volumesnapshots", "pvc")
+KINDS = ("dataimportcrons", "datavolumes", "datasources", "virtualmachinevolumeexports", "virtualmachinevolumerollbacks",
+         "virtualmachinepvcs", "virtualmachinevolumes", "virtualmachineimages", "volumesnapshots",
+         "pvc")
 
 
 def storage_class(name, **more):
@@ -124,7 +125,7 @@ def leftovers(cluster):
         "contents": [item["metadata"]["name"] for item in kubectl.get_all("volumesnapshotcontents")],
         "leases": [
             item["metadata"]["name"] for item in kubectl.get_all("leases")
-            if item["metadata"]["name"].startswith(("image-", "export-", "rollback-"))
+            if item["metadata"]["name"].startswith(("image-", "export-", "rollback-", "volume-"))
         ],
     }
 
@@ -163,6 +164,7 @@ def server(disk):
     for name in ("qcow2", "raw"):
         files[f"/disk.{name}"] = File(size=0, etag=f'"{name}"')
         files[f"/disk.{name}"].data = disk[name]
+    files["/other.raw"] = File(size=4 << 20, seed=9, etag='"other"')
 
     def handle(request, reply):
         file = running.files.get(request.path)
