@@ -148,6 +148,13 @@ run(const struct arguments *arguments, struct error **err)
   return 0;
 }
 
+static const struct command_example examples[] = {
+    {"The digest behind a tag, as a URL that never means another image",
+     "imprint resolve docker://registry.example/disks/fedora:40"},
+    {"Whether there is a new version", "imprint resolve --json https://images.example/disk.qcow2"},
+    {0},
+};
+
 const struct command command_resolve = {
     .name = "resolve",
     .usage = "SOURCE",
@@ -159,6 +166,7 @@ const struct command command_resolve = {
         "what\n"
         "they tell an image's versions apart by. Nothing of the image itself is fetched.\n",
     .sets = sets,
+    .examples = examples,
     .arguments_min = 1,
     .arguments_max = 1,
     .run = run,

@@ -87,7 +87,7 @@ def program(*arguments):
     return subprocess.run([path, *arguments], capture_output=True, text=True, check=False, timeout=30)
 
 
-COMMANDS = ["import", "export", "inspect", "push", "rollback"]
+COMMANDS = ["import", "export", "inspect", "push", "resolve", "rollback"]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
