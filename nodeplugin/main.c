@@ -16,6 +16,7 @@
 #include "lib/base/memory.h"
 #include "lib/base/subprocess.h"
 #include "lib/base/text.h"
+#include "nodeplugin/inline_collector.h"
 #include "nodeplugin/node.h"
 #include "nodeplugin/options.h"
 #include "nodeplugin/reattacher.h"
@@ -119,7 +120,7 @@ start_registration(const struct options *options, struct registration *registrat
 /* Whether a signal ended it, and not kubelet. */
 static bool
 wait_for_end(const sigset_t *signals, struct reattacher *reattacher,
-             struct registration *registration)
+             struct inline_collector *collector, struct registration *registration)
 {
   const struct timespec interval = {.tv_sec = TICK_SECONDS};
   int signal;
@@ -129,6 +130,7 @@ wait_for_end(const sigset_t *signals, struct reattacher *reattacher,
       return false;
     subprocess_reap();
     reattacher_kick(reattacher);
+    inline_collector_tick(collector);
   }
   log_info("signal %d: stopping", signal);
   return true;
@@ -141,24 +143,29 @@ serve(const struct options *options, const sigset_t *signals, struct node *node,
   struct rpc_service services[2];
   struct rpc_server *server;
   struct registration registration = {0};
-  if (start_server(options, node, services, &server, err) < 0)
+  node->collector = inline_collector_new(node, options->inline_expiry_ms / 1000);
+  if (start_server(options, node, services, &server, err) < 0) {
+    inline_collector_free(node->collector);
     return -1;
+  }
   struct reattacher *reattacher = reattacher_new(node);
   log_info("serving %s on %s as node '%s'", options->driver_name, options->endpoint, node->name);
   bool was_signalled = false;
   int r = start_registration(options, &registration, err);
   if (r == 0)
-    was_signalled = wait_for_end(signals, reattacher, &registration);
+    was_signalled = wait_for_end(signals, reattacher, node->collector, &registration);
   registration_stop(&registration);
   int64_t deadline_ms = clock_now_ms() + options->grace_ms;
   bool is_at_rest = rpc_server_stop(server, options->grace_ms);
   is_at_rest = reattacher_stop(reattacher, deadline_ms) && is_at_rest;
+  is_at_rest = inline_collector_stop(node->collector, deadline_ms) && is_at_rest;
   if (!is_at_rest) {
     /* A call hangs in a cluster or a device. Every step is safe to be cut off behind. */
     log_warn("a call does not end: leaving without waiting for it");
     _exit(was_signalled ? 0 : 1);
   }
   reattacher_free(reattacher);
+  inline_collector_free(node->collector);
   if (r == 0 && !was_signalled)
     return error_set(err, ERROR_FAILED_PRECONDITION, "kubelet has refused the registration");
   return r;

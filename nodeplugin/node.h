@@ -12,6 +12,8 @@
 #include "lib/ceph/clusters.h"
 #include "nodeplugin/mapper.h"
 
+struct inline_collector;
+
 struct node {
   const char *driver_name;
   const char *name;        /* of this node */
@@ -22,6 +24,7 @@ struct node {
   struct mapper_env env;
   struct clusters *clusters;
   struct keyed_locks *locks;
+  struct inline_collector *collector;
 };
 
 /* Without waiting: ABORTED when another call works on the volume. */

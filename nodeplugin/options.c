@@ -41,6 +41,9 @@ static const char help_text[] =
     "  --log-level=LEVEL          error, warn, info or debug (default info)\n"
     "  --grace-seconds=N          on SIGTERM, calls under way may take so long (default 25)\n"
     "  --rpc-timeout-seconds=N    answer callers who set no deadline after this (default 120)\n"
+    "  --inline-expiry-seconds=N  inline volumes of a node that was away for so long are removed "
+    "by\n"
+    "                             the others (default 86400)\n"
     "  --workers=N                calls served at once (default 64)\n"
     "  --help, --version\n"
     "\n"
@@ -64,6 +67,7 @@ enum {
   OPTION_LOG_LEVEL,
   OPTION_GRACE,
   OPTION_RPC_TIMEOUT,
+  OPTION_INLINE_EXPIRY,
   OPTION_WORKERS,
   OPTION_HELP,
   OPTION_VERSION,
@@ -85,6 +89,7 @@ static const struct option long_options[] = {
     {"log-level", required_argument, NULL, OPTION_LOG_LEVEL},
     {"grace-seconds", required_argument, NULL, OPTION_GRACE},
     {"rpc-timeout-seconds", required_argument, NULL, OPTION_RPC_TIMEOUT},
+    {"inline-expiry-seconds", required_argument, NULL, OPTION_INLINE_EXPIRY},
     {"workers", required_argument, NULL, OPTION_WORKERS},
     {"help", no_argument, NULL, OPTION_HELP},
     {"version", no_argument, NULL, OPTION_VERSION},
@@ -174,6 +179,8 @@ parse_one(int option, const char *value, struct options *options, struct error *
     return parse_seconds("grace-seconds", value, &options->grace_ms, err);
   case OPTION_RPC_TIMEOUT:
     return parse_seconds("rpc-timeout-seconds", value, &options->rpc_timeout_ms, err);
+  case OPTION_INLINE_EXPIRY:
+    return parse_seconds("inline-expiry-seconds", value, &options->inline_expiry_ms, err);
   case OPTION_WORKERS:
     return parse_number("workers", value, 1, 4096, &options->workers, err);
   default:
@@ -191,6 +198,7 @@ static const struct options defaults = {
     .log_level = LOG_LEVEL_INFO,
     .grace_ms = 25000,
     .rpc_timeout_ms = 120000,
+    .inline_expiry_ms = 86400000,
     .workers = 64,
 };
 

@@ -24,6 +24,7 @@ struct options {
   enum log_level log_level;
   int64_t grace_ms;
   int64_t rpc_timeout_ms;
+  int64_t inline_expiry_ms;
   uint64_t workers;
   uint64_t max_volumes;
 };

@@ -3,10 +3,12 @@
 #include <string.h>
 
 #include "csi/volume/capability.h"
+#include "csi/volume/inline_request.h"
 #include "csi/volume/proto_map.h"
 #include "csi/volume/volume_id.h"
 #include "lib/base/memory.h"
 #include "nodeplugin/block_device.h"
+#include "nodeplugin/inline_publish.h"
 #include "nodeplugin/mapper_table.h"
 #include "nodeplugin/mount_table.h"
 #include "nodeplugin/mounter.h"
@@ -200,6 +202,19 @@ publish(struct publishing *p, struct error **err)
   return is_block(request->volume_capability) ? publish_block(p, err) : publish_filesystem(p, err);
 }
 
+static int
+publish_staged(struct node *node, const Csi__V1__NodePublishVolumeRequest *request,
+               struct error **err)
+{
+  struct publishing p = {
+      .node = node, .request = request, .staging.parent = -1, .target.parent = -1};
+  int r = publish(&p, err);
+  mapping_clear(&p.mapping);
+  target_path_clear(&p.staging);
+  target_path_clear(&p.target);
+  return r;
+}
+
 int
 node_publish_volume(void *context, const ProtobufCMessage *message, ProtobufCMessage *response,
                     struct error **err)
@@ -213,12 +228,12 @@ node_publish_volume(void *context, const ProtobufCMessage *message, ProtobufCMes
   struct keyed_lock *lock = node_lock(context, request->volume_id, "NodePublishVolume", err);
   if (!lock)
     return -1;
-  struct publishing p = {
-      .node = context, .request = request, .staging.parent = -1, .target.parent = -1};
-  int r = publish(&p, err);
-  mapping_clear(&p.mapping);
-  target_path_clear(&p.staging);
-  target_path_clear(&p.target);
+  struct string_map volume_context = {0};
+  PROTO_MAP_READ(&volume_context, request->volume_context, request->n_volume_context);
+  int r = inline_request_is_one(&volume_context)
+              ? inline_publish(context, request, &volume_context, err)
+              : publish_staged(context, request, err);
+  string_map_clear(&volume_context);
   return r < 0 ? error_wrap(err, "publish volume '%.*s'", VOLUME_ID_MAX, request->volume_id) : 0;
 }
 
@@ -228,20 +243,25 @@ unpublish(struct node *node, const Csi__V1__NodeUnpublishVolumeRequest *request,
   struct target_path target;
   struct volume_id id;
   CLEANUP(error_freep) struct error *failure = NULL;
-  if (target_path_open(node->kubelet_dir, "target_path", request->target_path, &target, &failure) <
-      0)
-    return failure->code == ERROR_NOT_FOUND ? 0
-                                            : error_set(err, failure->code, "%s", failure->message);
-  int r = mounter_unmount(&target, err);
-  if (r == 0)
-    r = target_path_remove(&target, err);
-  target_path_clear(&target);
-  struct mapping mapping = {0};
-  if (r == 0 && volume_id_decode(request->volume_id, &id, NULL) == 0 &&
-      mapper_find(&node->env, &id, &mapping)) {
-    r = read_only_view_remove(mapping.device, err);
-    mapping_clear(&mapping);
+  int r =
+      target_path_open(node->kubelet_dir, "target_path", request->target_path, &target, &failure);
+  if (r < 0 && failure->code != ERROR_NOT_FOUND)
+    return error_set(err, failure->code, "%s", failure->message);
+  if (r == 0) {
+    r = mounter_unmount(&target, err);
+    if (r == 0)
+      r = target_path_remove(&target, err);
+    target_path_clear(&target);
+    if (r < 0)
+      return -1;
   }
+  struct mapping mapping = {0};
+  if (volume_id_decode(request->volume_id, &id, NULL) < 0)
+    return inline_unpublish(node, request->volume_id, err); /* no handle of ours: kubelet's own */
+  if (!mapper_find(&node->env, &id, &mapping))
+    return 0;
+  r = read_only_view_remove(mapping.device, err);
+  mapping_clear(&mapping);
   return r;
 }
 

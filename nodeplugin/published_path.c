@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nodeplugin/inline_note.h"
 #include "nodeplugin/mapper_table.h"
 #include "nodeplugin/mount_table.h"
 #include "nodeplugin/read_only_view.h"
@@ -39,7 +40,8 @@ static int
 open_path(struct node *node, const char *volume_id, const char *path, const char *staging_path,
           struct published_path *p, struct error **err)
 {
-  if (volume_id_decode(volume_id, &p->id, err) < 0 ||
+  if ((!inline_note_read(node, volume_id, &p->id) &&
+       volume_id_decode(volume_id, &p->id, err) < 0) ||
       target_path_open(node->kubelet_dir, "volume_path", path, &p->target, err) < 0)
     return -1;
   if (!mapper_find(&node->env, &p->id, &p->mapping))

@@ -23,7 +23,7 @@ reattach(struct node *node, const char *volume_id, struct error **err)
   struct volume volume;
   struct mapping mapping = {0};
   bool is_new;
-  if (volume_find(node, volume_id, &volume, err) < 0)
+  if (volume_find_any(node, volume_id, &volume, err) < 0)
     return -1;
   int r = 0;
   if (mapper_find(&node->env, &volume.id, &mapping) && !mapping.is_alive) {

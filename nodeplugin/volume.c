@@ -24,7 +24,8 @@ locate(struct node *node, struct volume *volume, struct error **err)
 }
 
 static int
-find(struct node *node, const char *text, struct volume *volume, struct error **err)
+find(struct node *node, const char *text, bool may_be_inline, struct volume *volume,
+     struct error **err)
 {
   if (volume_id_decode(text, &volume->id, err) < 0) {
     if (err)
@@ -35,7 +36,8 @@ find(struct node *node, const char *text, struct volume *volume, struct error **
       directory_name_of(volume->location, volume->id.image_id, &volume->image_name, err) < 0 ||
       header_read(volume->location, volume->id.image_id, &volume->header, err) < 0)
     return -1;
-  if (!text_starts_with(volume->image_name, IMAGE_NAME_VOLUME_PREFIX))
+  if (!text_starts_with(volume->image_name, IMAGE_NAME_VOLUME_PREFIX) &&
+      !(may_be_inline && text_starts_with(volume->image_name, IMAGE_NAME_INLINE_PREFIX)))
     return error_set(err, ERROR_NOT_FOUND, "it was deleted, or is not one of this driver's");
   if (!record_is_ready(&volume->header.metadata, volume->id.image_id))
     return error_set(err, ERROR_NOT_FOUND, "it was never finished");
@@ -43,16 +45,30 @@ find(struct node *node, const char *text, struct volume *volume, struct error **
   return 0;
 }
 
-int
-volume_find(struct node *node, const char *volume_id, struct volume *ret_volume, struct error **err)
+static int
+find_or_clear(struct node *node, const char *volume_id, bool may_be_inline,
+              struct volume *ret_volume, struct error **err)
 {
   struct volume volume = {.header.parent.pool_id = -1};
-  if (find(node, volume_id, &volume, err) < 0) {
+  if (find(node, volume_id, may_be_inline, &volume, err) < 0) {
     volume_clear(&volume);
     return -1;
   }
   *ret_volume = volume;
   return 0;
+}
+
+int
+volume_find(struct node *node, const char *volume_id, struct volume *ret_volume, struct error **err)
+{
+  return find_or_clear(node, volume_id, false, ret_volume, err);
+}
+
+int
+volume_find_any(struct node *node, const char *handle, struct volume *ret_volume,
+                struct error **err)
+{
+  return find_or_clear(node, handle, true, ret_volume, err);
 }
 
 void

@@ -20,6 +20,9 @@ struct volume {
  * cluster is not in the configuration. */
 int volume_find(struct node *node, const char *volume_id, struct volume *ret_volume,
                 struct error **err);
+/* The same, or an inline volume: those are known by a handle to this node alone. */
+int volume_find_any(struct node *node, const char *handle, struct volume *ret_volume,
+                    struct error **err);
 void volume_clear(struct volume *volume);
 
 /* What the caller says of the volume must be what stands on the image, which nobody but Ceph's

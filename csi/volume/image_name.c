@@ -27,6 +27,12 @@ image_name_of_volume(const char *request_name)
 }
 
 char *
+image_name_of_inline(const char *kubelet_id)
+{
+  return derive(IMAGE_NAME_INLINE_PREFIX, kubelet_id);
+}
+
+char *
 image_name_of_deleted(const char *image_id)
 {
   return xasprintf(IMAGE_NAME_DELETED_PREFIX "%s", image_id);

@@ -11,6 +11,7 @@ import grpc
 import pytest
 
 import volumes
+from inline import Inline
 from node import Node
 from staged import Staged
 from volumes import CODES, MIB
@@ -157,3 +158,37 @@ def test_expand(killer, control, create):
     with killer.node.client() as client:
         staged.client = client
         staged.leave()
+
+
+def inline_images(cluster):
+    return [name for name in cluster.images(volumes.POOL) if name.startswith("imprint.e")]
+
+
+def test_inline(killer, cluster, control, create):
+    """Published and unpublished, killed in both: no image is left, also not of a pod that is gone
+    before it was published."""
+    parameters = volumes.parameters(**{"csi.storage.k8s.io/pvc/namespace": "team-a"})
+    volume = create("v", 32 * MIB, parameters=parameters)
+    with killer.node.client() as client:
+        Staged(client, killer.node, volume, "ext4").stage().leave()
+    snapshot = volumes.snapshot(control, "s", volume.volume_id).snapshot_id
+    for step in ("publish", "unpublish"):
+        for place in places():
+            with killer.node.client() as client:
+                inline = Inline(client, killer.node, f"{step}-{place}", snapshotHandle=snapshot)
+                if step == "unpublish":
+                    volumes.patiently(inline.publish, passing=PASSING)
+                died = killer.dies_in(place, getattr(inline, step))
+            with killer.node.client() as client:
+                inline.client = client
+                if step == "publish" and place % 3:  # else the pod is gone
+                    target = volumes.patiently(inline.publish, passing=PASSING)
+                    with open(f"{target}/file", "w", encoding="ascii") as file:
+                        file.write("works")
+                volumes.patiently(inline.unpublish, passing=PASSING)
+            assert killer.node.leftovers() == [], sorted(killer.seen)
+            assert inline_images(cluster) == [], sorted(killer.seen)
+            if not died:
+                break
+        assert place > 5
+    assert any("rbd_clone" in name for name in killer.seen), sorted(killer.seen)

@@ -65,13 +65,14 @@ test_different_requests_never_share_a_name(void)
       EIGHTY "1",
   };
   enum { REQUESTS = sizeof(requests) / sizeof(requests[0]) };
-  char *names[4 * REQUESTS];
+  char *names[5 * REQUESTS];
   size_t count = 0;
   for (size_t i = 0; i < REQUESTS; i++) {
     names[count++] = image_name_of_volume(requests[i]);
     names[count++] = image_name_of_snapshot(requests[i]);
     names[count++] = image_name_of_deleted(requests[i]);
     names[count++] = image_name_of_claim(requests[i]);
+    names[count++] = image_name_of_inline(requests[i]);
   }
   qsort(names, count, sizeof(names[0]), by_text);
   for (size_t i = 1; i < count; i++)
@@ -98,13 +99,16 @@ test_prefixes_tell_what_a_name_is_of(void)
   CLEANUP(freep) char *hashed = image_name_of_volume("x y");
   CLEANUP(freep) char *snapshot = image_name_of_snapshot("x");
   CLEANUP(freep) char *deleted = image_name_of_deleted("10f4");
+  CLEANUP(freep) char *inline_volume = image_name_of_inline("csi-1");
   CHECK_STRING(deleted, "imprint.d.10f4");
-  const char *const all[] = {volume, hashed, snapshot, deleted};
+  CHECK_STRING(inline_volume, "imprint.e.csi-1");
+  const char *const all[] = {volume, hashed, snapshot, deleted, inline_volume};
   for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
     CHECK_ROW(text_starts_with(all[i], IMAGE_NAME_PREFIX), all[i]);
     CHECK_ROW(text_starts_with(all[i], IMAGE_NAME_VOLUME_PREFIX) == (i < 2), all[i]);
     CHECK_ROW(text_starts_with(all[i], IMAGE_NAME_SNAPSHOT_PREFIX) == (i == 2), all[i]);
     CHECK_ROW(text_starts_with(all[i], IMAGE_NAME_DELETED_PREFIX) == (i == 3), all[i]);
+    CHECK_ROW(text_starts_with(all[i], IMAGE_NAME_INLINE_PREFIX) == (i == 4), all[i]);
   }
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Holds docs/storageclass.md to the parameters there are: its table under "## StorageClass" names,
- * in the first column and in backticks, each of them and no other. */
+/* Holds the documentation to the parameters there are: a table names, in the first column and in
+ * backticks, each of them and no other. */
 #include <string.h>
 
+#include "csi/volume/inline_request.h"
 #include "csi/volume/parameters.h"
 #include "lib/base/memory.h"
 #include "lib/base/string_map.h"
@@ -25,44 +26,49 @@ collect_first_cell(const char *line, struct string_map *names)
   }
 }
 
+/* Those of the tables in a section of a page. */
 static void
-collect_documented(struct string_map *names)
+collect_documented(const char *page, const char *section, struct string_map *names)
 {
-  CLEANUP(freep) char *text = temp_dir_read(PROJECT_SOURCE_DIR, "docs/storageclass.md");
+  CLEANUP(freep) char *text = temp_dir_read(PROJECT_SOURCE_DIR, page);
   REQUIRE(text);
   bool is_in_section = false;
   char *rest = text;
   for (char *line; (line = strsep(&rest, "\n"));) {
     if (text_starts_with(line, "## "))
-      is_in_section = strcmp(line, "## StorageClass") == 0;
+      is_in_section = strcmp(line, section) == 0;
     if (is_in_section && text_starts_with(line, "| `"))
       collect_first_cell(line, names);
   }
 }
 
 static void
-test_every_parameter_is_documented(void)
+check(const char *page, const char *section, const char *const *known)
 {
   struct string_map documented = {0};
-  collect_documented(&documented);
-  for (const char *const *name = volume_parameter_names(); *name; name++)
+  collect_documented(page, section, &documented);
+  for (const char *const *name = known; *name; name++)
     CHECK_ROW(string_map_get(&documented, *name) != NULL, *name);
-  string_map_clear(&documented);
-}
-
-static void
-test_every_documented_parameter_is_known(void)
-{
-  struct string_map documented = {0};
-  collect_documented(&documented);
   for (size_t i = 0; i < documented.count; i++) {
     bool is_known = false;
-    for (const char *const *name = volume_parameter_names(); *name; name++)
+    for (const char *const *name = known; *name; name++)
       is_known = is_known || strcmp(*name, documented.entries[i].key) == 0;
     CHECK_ROW(is_known, documented.entries[i].key);
   }
   string_map_clear(&documented);
 }
 
-UNIT_MAIN("docs/storageclass", UNIT_TEST(test_every_parameter_is_documented),
-          UNIT_TEST(test_every_documented_parameter_is_known))
+static void
+test_storage_class_parameters(void)
+{
+  check("docs/storageclass.md", "## StorageClass", volume_parameter_names());
+}
+
+static void
+test_attributes_of_inline_volumes(void)
+{
+  check("docs/node.md", "## Inline volumes", inline_attribute_names());
+}
+
+UNIT_MAIN("docs/parameters", UNIT_TEST(test_storage_class_parameters),
+          UNIT_TEST(test_attributes_of_inline_volumes))
