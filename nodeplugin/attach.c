@@ -143,6 +143,23 @@ choose_and_map(struct node *node, const struct volume *volume, const struct atta
   return map_with(node, volume, wish, mapper, ret_mapping, err);
 }
 
+/* A cluster that has let go of this node, because it was cut off or taken for dead, turns its
+ * client away from then on, and whoever uses the device gets errors for ever. */
+static int
+look_whether_fenced(const struct volume *volume, struct mapping *mapping, struct error **err)
+{
+  CLEANUP(freep)
+  char *address = mapping->mapper->client ? mapping->mapper->client(&volume->id) : NULL;
+  struct string_map blocklist = {0};
+  if (!address || !mapping->is_alive)
+    return 0;
+  if (cluster_read_blocklist(volume->location->cluster, &blocklist, err) < 0)
+    return -1;
+  mapping->is_alive = string_map_get(&blocklist, address) == NULL;
+  string_map_clear(&blocklist);
+  return 0;
+}
+
 /* One that is there already: can it be used as it is asked for? *ret_can_stay is false when it was
  * taken away, to be made anew. */
 static int
@@ -150,6 +167,8 @@ take_over(struct node *node, const struct volume *volume, const struct attach_wi
           struct mapping *mapping, bool *ret_can_stay, struct error **err)
 {
   *ret_can_stay = true;
+  if (look_whether_fenced(volume, mapping, err) < 0)
+    return -1;
   if (mapping->is_alive && mapping->is_read_only == wish->is_read_only)
     return 0;
   if (!mapping->is_alive && mapping->mapper == &nbd_mapper) {
@@ -160,7 +179,8 @@ take_over(struct node *node, const struct volume *volume, const struct attach_wi
   if (detach_volume(node, &volume->id, err) == 0)
     return 0;
   if (!mapping->is_alive)
-    return error_wrap(err, "what served its device '%s' has died", mapping->device);
+    return error_wrap(err, "what served its device '%s' has died, or the cluster turns it away",
+                      mapping->device);
   return error_wrap(err, "its device '%s' is there %s", mapping->device,
                     mapping->is_read_only ? "read-only" : "writable");
 }

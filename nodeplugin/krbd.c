@@ -121,6 +121,14 @@ krbd_find(const struct mapper_env *env, const struct volume_id *id, struct mappi
   return true;
 }
 
+static char *
+krbd_client(const struct volume_id *id)
+{
+  CLEANUP(freep) char *number = find_number(id);
+  CLEANUP(freep) char *folder = xasprintf(DEVICES "/%s", number ? number : "");
+  return number ? sysfs_read(folder, "client_addr") : NULL;
+}
+
 /* The addresses of the protocol that the options ask for; v1 is what every kernel speaks. */
 static int
 choose_monitors(const struct map_request *request, char **ret_addresses, const char **ret_mode,
@@ -263,6 +271,7 @@ const struct mapper krbd_mapper = {
     .features = krbd_features,
     .map = krbd_map,
     .find = krbd_find,
+    .client = krbd_client,
     .unmap = krbd_unmap,
     .resize = krbd_resize,
 };

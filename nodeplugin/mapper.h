@@ -59,6 +59,9 @@ struct mapper {
    * one. */
   bool (*find)(const struct mapper_env *env, const struct volume_id *id,
                struct mapping *ret_mapping);
+  /* The address of the Ceph client that serves a volume's device, to be freed; NULL when there is
+   * none, or when nobody tells. The cluster may have thrown it out. May be NULL. */
+  char *(*client)(const struct volume_id *id);
   /* Takes away the device and all that belongs to it, half made or whole; fine when there is
    * nothing. FAILED_PRECONDITION when it is in use. is_forced: without waiting for writes that do
    * not get through. */

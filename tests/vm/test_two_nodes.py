@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two machines and one volume: refused, shared, and taken over after a power cut."""
 
+import subprocess
+
 import pytest
 
 import volumes
@@ -34,6 +36,26 @@ def test_block_volume_on_both(guests, control):
                         read = guests[reader].sh(f"dd if={paths[reader]} bs=4096 count=1 "
                                                  "iflag=direct 2>/dev/null | head -c 4")
                         assert read == word
+
+
+def test_a_node_that_was_let_go_of(cluster, guests, control):
+    """The cluster turns its client away: staging says so while the device is in use, and makes a new
+    one when it is not."""
+    guest = guests[0]
+    volume = volumes.create(control, "v", 64 * MIB, parameters=volumes.parameters(mapper="krbd"))
+    with guest.client() as client:
+        staged = Staged(client, guest, volume).stage()
+        target = staged.publish()
+        address = guest.sh("cat /sys/bus/rbd/devices/*/client_addr").strip()
+        subprocess.run(["ceph", "osd", "blocklist", "add", address], check=True)
+        with refused(CODES.FAILED_PRECONDITION, "the cluster turns it away", "still in use at"):
+            staged.stage()
+        staged.unpublish()
+        volumes.patiently(staged.stage)
+        assert guest.sh("cat /sys/bus/rbd/devices/*/client_addr").strip() != address
+        guest.sh(f"echo kept | dd of={staged.publish()} bs=4096 conv=sync oflag=direct")
+        assert target == staged.targets[0]
+        staged.leave()
 
 
 def test_power_cut(guests, control):
