@@ -1,0 +1,30 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#: volumes in pods of a real kubelet and containerd, with the mapper that needs no kernel module
+
+# Mounts of its own: whoever makes another such world meanwhile would take copies of ours along, and
+# a volume that is mounted anywhere cannot be unmapped. For the same reason copies of others go.
+if [[ -z ${KUBELET_WORLD:-} ]]; then
+  KUBELET_WORLD=1 exec unshare --mount "$0"
+fi
+awk '$10 ~ "^/dev/(loop|rbd|nbd)" || $9 ~ "^/dev/(loop|rbd|nbd)" { print $5 }' /proc/self/mountinfo |
+  tac | xargs -r -n 1 umount -l
+
+source "$(dirname "$(realpath "$0")")/../env.sh"
+
+# Its workloads find no node: what they would run is run by the tests.
+install_chart() {
+  helm install imprint "$ROOT/charts/imprint" --namespace imprint-system --create-namespace \
+    --set controller.nodeSelector.not=here --set node.nodeSelector.not=here
+  wait_for 60 kube_kinds_are_served "$KUBE_DIR"
+  kube_service_account "$KUBE_DIR" "$SCRATCH/imprint.kubeconfig" imprint-system imprint-controller
+  export IMPRINT_KUBECONFIG=$SCRATCH/imprint.kubeconfig
+}
+
+export PRESET=release
+build_preset $PRESET imprint-controller imprint-node
+ceph_ready
+kube_ready kubelet csi-provisioner csi-snapshotter csi-resizer snapshot-controller helm
+step 'Install the chart' install_chart
+kubelet_ready
+pytest_run "$ROOT/tests/kubelet"
