@@ -15,7 +15,7 @@ LIBRARIES = {
     "PROTOBUF_C": ["libprotobuf-c1"], "JSON_C": ["libjson-c5"], "CURL": ["libcurl4"],
     "ISAL": ["libisal2"], "LIBDEFLATE": ["libdeflate0"], "LZMA": ["liblzma5"],
     "ZSTD": ["libzstd1"], "SECCOMP": ["libseccomp2"], "NBD": ["libnbd0"], "YAML": ["libyaml-0-2"],
-    "BLKID": ["libblkid1"], "CUNIT": [], "Threads": [], "PkgConfig": [],
+    "BLKID": ["libblkid1"], "MICROHTTPD": ["libmicrohttpd12"], "CUNIT": [], "Threads": [], "PkgConfig": [],
 }
 
 
