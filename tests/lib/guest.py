@@ -41,7 +41,7 @@ class Guest:
                  "-device", f"virtio-net-pci,netdev=n,mac=52:54:00:00:00:{self.number:02x}"],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
         self.pid_file = process.record(f"guest.{self.process.pid}", self.process.pid)
-        volumes.wait_until(lambda: self._answers() or self.process.poll() is not None, 240, 0.5)
+        volumes.wait_until(lambda: self._answers() or self.process.poll() is not None, 400, 0.5)
         assert self.process.poll() is None and self._answers(), self.log_text()[-2000:]
         self._configure()
         self.start_plugin()

@@ -2,6 +2,7 @@
 """Two virtual machines for all tests of this folder, and a controller beside the Ceph; behind every
 test the machines have nothing mapped or mounted."""
 
+import concurrent.futures
 import os
 
 import pytest
@@ -23,7 +24,9 @@ def guests(cluster, tmp_path_factory):
     made = [Guest(os.environ["GUEST_FILES"], cluster.dir, number,
                   tmp_path_factory.mktemp(f"guest-{number}")) for number in (1, 2)]
     try:
-        yield [guest.start() for guest in made]
+        with concurrent.futures.ThreadPoolExecutor() as threads:  # without KVM, booting takes a while
+            list(threads.map(Guest.start, made))
+        yield made
     finally:
         for guest in made:
             guest.power_cut()
