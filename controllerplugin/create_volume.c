@@ -3,14 +3,17 @@
  *
  * The image's name follows from the request's name. Making it takes several steps; the last one
  * writes the record that says so (csi/volume/record.h). Whoever finds an image without its record
- * finds the remains of a call that died: nobody was told of it, so it is removed and made anew.
- * Only a full copy that was begun is gone on with.
+ * finds the remains of a call that died, or the work of another controller that has the same call,
+ * as after a change of leaders. So he waits a moment for the record; then the image is taken away
+ * from whoever makes it (lib/ceph/unfinished.h) and made anew. Nobody was told of it. Only a full
+ * copy that was begun is gone on with.
  *
  * A blank volume is made first and looked for only when its name turns out to be taken: the common
  * case costs one create, one read and one write. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "controllerplugin/content_source.h"
 #include "controllerplugin/controller.h"
@@ -27,11 +30,16 @@
 #include "lib/ceph/directory.h"
 #include "lib/ceph/image_make.h"
 #include "lib/ceph/lost_parent.h"
+#include "lib/ceph/unfinished.h"
 
 /* CSI's limit for names. */
 #define NAME_MAX_BYTES 128
 /* A name that is taken, cleaned up and taken again by someone else: give up and be called again. */
 #define ATTEMPTS 3
+/* How long somebody else may take for his next steps before he is taken for dead. Whether he is
+ * does not matter for what comes out, only for how often it is begun. */
+#define PATIENCE_MS 1000
+#define LOOK_MS 50
 
 /* One call on its way. */
 struct creation {
@@ -46,12 +54,29 @@ struct creation {
   struct content_source source;
 };
 
-enum found {
+enum found_state {
   FOUND_NOTHING,
   FOUND_READY,
   FOUND_COPYING,    /* a full copy, begun and not finished */
-  FOUND_UNFINISHED, /* the remains of a call that died */
+  FOUND_UNFINISHED, /* the remains of a call that died, or somebody is at it */
 };
+
+/* What there is under the name. */
+struct found {
+  enum found_state state;
+  char *id;
+  bool has_header;
+  struct header header;
+};
+
+static void
+found_clear(struct found *found)
+{
+  free(found->id);
+  if (found->has_header)
+    header_clear(&found->header);
+  *found = (struct found){0};
+}
 
 static void
 creation_clear(struct creation *c)
@@ -156,33 +181,42 @@ open_source(struct creation *c, struct error **err)
   return 0;
 }
 
-/* What there is under the name. *ret_id and *ret_header are set for FOUND_READY and FOUND_COPYING.
- */
 static int
-look(struct creation *c, enum found *ret_found, char **ret_id, struct header *ret_header,
-     struct error **err)
+look(struct creation *c, struct found *ret_found, struct error **err)
 {
   CLEANUP(error_freep) struct error *failure = NULL;
-  CLEANUP(freep) char *id = NULL;
-  *ret_found = FOUND_NOTHING;
-  int r = directory_id_of(c->location, c->image_name, &id, &failure);
+  struct found found = {.state = FOUND_NOTHING};
+  int r = directory_id_of(c->location, c->image_name, &found.id, &failure);
   if (r == 0) {
-    *ret_found = FOUND_UNFINISHED;
-    r = header_read(c->location, id, ret_header, &failure);
+    found.state = FOUND_UNFINISHED;
+    r = header_read(c->location, found.id, &found.header, &failure);
+    found.has_header = r == 0;
   }
-  if (r < 0) {
-    if (failure->code == ERROR_NOT_FOUND)
-      return 0;
+  if (r < 0 && failure->code != ERROR_NOT_FOUND) {
+    found_clear(&found);
     return error_set(err, failure->code, "%s", failure->message);
   }
-  if (record_is_ready(&ret_header->metadata, id))
-    *ret_found = FOUND_READY;
-  else if (record_is_copying(&ret_header->metadata, id))
-    *ret_found = FOUND_COPYING;
-  if (*ret_found == FOUND_UNFINISHED)
-    header_clear(ret_header);
-  else
-    *ret_id = TAKE(id);
+  if (found.has_header && record_is_ready(&found.header.metadata, found.id))
+    found.state = FOUND_READY;
+  else if (found.has_header && record_is_copying(&found.header.metadata, found.id))
+    found.state = FOUND_COPYING;
+  *ret_found = found;
+  return 0;
+}
+
+/* The same, and if somebody may be at it, once more until he is through or takes too long. */
+static int
+look_patiently(struct creation *c, struct found *ret_found, struct error **err)
+{
+  if (look(c, ret_found, err) < 0)
+    return -1;
+  for (int waited_ms = 0; ret_found->state == FOUND_UNFINISHED && waited_ms < PATIENCE_MS;
+       waited_ms += LOOK_MS) {
+    found_clear(ret_found);
+    (void)usleep(LOOK_MS * 1000);
+    if (look(c, ret_found, err) < 0)
+      return -1;
+  }
   return 0;
 }
 
@@ -218,6 +252,20 @@ answer_made(struct creation *c, const char *image_id, uint64_t size_bytes,
   string_map_clear(&header.metadata);
 }
 
+/* Writes on the image, unless somebody has taken us for dead and the image away: then the name is
+ * not ours any more, ALREADY_EXISTS. */
+static int
+write_record(struct creation *c, const char *image_id, const struct string_map *record,
+             const struct string_map *inherited, struct error **err)
+{
+  CLEANUP(error_freep) struct error *failure = NULL;
+  if (header_update_metadata_if(c->location, image_id, UNFINISHED_DOOMED, NULL, record, inherited,
+                                &failure) == 0)
+    return 0;
+  bool is_lost = failure->code == ERROR_ABORTED || failure->code == ERROR_NOT_FOUND;
+  return error_set(err, is_lost ? ERROR_ALREADY_EXISTS : failure->code, "%s", failure->message);
+}
+
 /* The last step of a clone: the record. Whatever it got from its parent goes in the same step. */
 static int
 commit(struct creation *c, const char *image_id, uint64_t size_bytes, bool was_copying,
@@ -230,7 +278,7 @@ commit(struct creation *c, const char *image_id, uint64_t size_bytes, bool was_c
     record_list_copying(&inherited);
   else
     record_list_inherited(&content_source_header(&c->source)->metadata, &inherited);
-  int r = header_update_metadata(c->location, image_id, &metadata, &inherited, err);
+  int r = write_record(c, image_id, &metadata, &inherited, err);
   string_map_clear(&metadata);
   string_map_clear(&inherited);
   if (r == 0)
@@ -271,7 +319,7 @@ begin_copy(struct creation *c, const char *image_id, struct error **err)
   struct string_map inherited = {0};
   record_write_copying(&c->record, image_id, &record);
   record_list_inherited(&content_source_header(&c->source)->metadata, &inherited);
-  int r = header_update_metadata(c->location, image_id, &record, &inherited, err);
+  int r = write_record(c, image_id, &record, &inherited, err);
   string_map_clear(&record);
   string_map_clear(&inherited);
   return r;
@@ -284,6 +332,28 @@ grow(struct creation *c, const char *image_id, uint64_t size_bytes, struct error
   if (image_open(c->location, image_id, &image, err) < 0)
     return -1;
   return image_grow(image, size_bytes, err);
+}
+
+/* The steps behind the clone. */
+static int
+finish_clone(struct creation *c, const char *image_id, uint64_t size_bytes,
+             Csi__V1__CreateVolumeResponse *response, struct error **err)
+{
+  bool is_copy = c->parameters.copy_mode == COPY_MODE_CLONE;
+  if (size_bytes > content_source_size(&c->source) && grow(c, image_id, size_bytes, err) < 0)
+    return -1;
+  if (is_copy && (begin_copy(c, image_id, err) < 0 || copy_all(c, image_id, err) < 0))
+    return -1;
+  return commit(c, image_id, size_bytes, is_copy, response, err);
+}
+
+/* An image that was there a moment ago was taken away, like a name that is taken. */
+static int
+tell_lost(struct error **err)
+{
+  if (err && (*err)->code == ERROR_NOT_FOUND)
+    (*err)->code = ERROR_ALREADY_EXISTS;
+  return -1;
 }
 
 static int
@@ -314,103 +384,93 @@ make(struct creation *c, Csi__V1__CreateVolumeResponse *response, struct error *
     answer_made(c, id, size_bytes, response);
     return 0;
   }
-  bool is_copy = c->parameters.copy_mode == COPY_MODE_CLONE;
   unsigned depth;
   if (flattener_check_depth(c->controller->flattener, &c->source, &depth, err) < 0 ||
-      content_source_clone(&c->source, c->location, c->image_name, &layout, err) < 0 ||
-      directory_id_of(c->location, c->image_name, &id, err) < 0)
+      content_source_clone(&c->source, c->location, c->image_name, &layout, err) < 0)
     return -1;
-  if (size_bytes > source_bytes && grow(c, id, size_bytes, err) < 0)
-    return -1;
-  if (is_copy && (begin_copy(c, id, err) < 0 || copy_all(c, id, err) < 0))
-    return -1;
-  if (commit(c, id, size_bytes, is_copy, response, err) < 0)
-    return -1;
-  if (!is_copy)
+  if (directory_id_of(c->location, c->image_name, &id, err) < 0 ||
+      finish_clone(c, id, size_bytes, response, err) < 0)
+    return tell_lost(err);
+  if (c->parameters.copy_mode != COPY_MODE_CLONE)
     flattener_add_if_deep(c->controller->flattener, c->location, id, depth);
   return 0;
 }
 
 /* A volume is there under this name: is it the one that is asked for? */
 static int
-accept_existing(struct creation *c, enum found found, const char *image_id,
-                const struct header *header, Csi__V1__CreateVolumeResponse *response,
-                struct error **err)
+accept_existing(struct creation *c, const struct found *found,
+                Csi__V1__CreateVolumeResponse *response, struct error **err)
 {
+  const struct header *header = &found->header;
   if (record_compare(&c->record, &header->metadata, err) < 0 ||
       capacity_check_existing(c->request->capacity_range, header->size_bytes, err) < 0)
     return error_wrap(err, "it exists already");
-  if (found == FOUND_READY) {
-    answer(c, image_id, header, response);
+  if (found->state == FOUND_READY) {
+    answer(c, found->id, header, response);
     return 0;
   }
-  if (copy_all(c, image_id, err) < 0)
+  if (copy_all(c, found->id, err) < 0)
     return -1;
-  return commit(c, image_id, header->size_bytes, true, response, err);
+  return commit(c, found->id, header->size_bytes, true, response, err);
 }
 
-/* Removes what a call that died has left. Nobody was told of it, so whoever still has it open is
- * that call's own client, which Ceph has not yet let go of, or one that is at it right now. */
+/* Whether the volume is there, and was answered; else its name is free now, unless somebody else
+ * was quicker. */
 static int
-discard_remains(struct creation *c, struct error **err)
+use_or_clear(struct creation *c, bool is_taken, Csi__V1__CreateVolumeResponse *response,
+             bool *ret_is_answered, struct error **err)
 {
-  CLEANUP(error_freep) struct error *failure = NULL;
-  if (image_discard(c->location, c->image_name, &failure) == 0)
-    return 0;
-  if (failure->code != ERROR_FAILED_PRECONDITION)
-    return error_set(err, failure->code, "%s", failure->message);
-  return error_set(
-      err, ERROR_ABORTED,
-      "what an earlier call left unfinished is still held by its Ceph client: call again");
-}
-
-/* Answers with what there is under the name, or removes the remains that are there. */
-static int
-settle(struct creation *c, enum found *ret_found, Csi__V1__CreateVolumeResponse *response,
-       struct error **err)
-{
-  CLEANUP(freep) char *id = NULL;
-  struct header header = {.parent.pool_id = -1};
-  if (look(c, ret_found, &id, &header, err) < 0)
+  struct found found;
+  int r = 0;
+  if (look_patiently(c, &found, err) < 0)
     return -1;
-  if (*ret_found == FOUND_UNFINISHED)
-    return discard_remains(c, err);
-  if (*ret_found == FOUND_NOTHING)
-    return 0;
-  int r = accept_existing(c, *ret_found, id, &header, response, err);
-  header_clear(&header);
+  *ret_is_answered = found.state == FOUND_READY || found.state == FOUND_COPYING;
+  if (*ret_is_answered)
+    r = accept_existing(c, &found, response, err);
+  else if (found.state == FOUND_UNFINISHED)
+    r = unfinished_take_away(c->location, c->image_name, found.id,
+                             found.has_header ? &found.header : NULL, RECORD_READY, err);
+  else if (is_taken)
+    r = directory_drop_stray_name(c->location, c->image_name, err);
+  found_clear(&found);
   return r;
 }
 
-static bool
-is_answered(enum found found)
+/* An attempt; *ret_is_answered is false when somebody else was in the way. */
+static int
+attempt(struct creation *c, bool is_taken, Csi__V1__CreateVolumeResponse *response,
+        bool *ret_is_answered, struct error **err)
 {
-  return found == FOUND_READY || found == FOUND_COPYING;
+  CLEANUP(error_freep) struct error *failure = NULL;
+  *ret_is_answered = false;
+  if (c->source.kind != CONTENT_BLANK || is_taken) {
+    if (use_or_clear(c, is_taken, response, ret_is_answered, &failure) < 0) {
+      bool goes_on = !*ret_is_answered && failure->code == ERROR_ABORTED;
+      return goes_on ? 0 : error_set(err, failure->code, "%s", failure->message);
+    }
+    if (*ret_is_answered)
+      return 0;
+  }
+  if (make(c, response, &failure) == 0) {
+    *ret_is_answered = true;
+    return 0;
+  }
+  if (failure->code == ERROR_ALREADY_EXISTS)
+    return 0;
+  return error_set(err, failure->code, "%s", failure->message);
 }
 
 static int
 find_or_make(struct creation *c, Csi__V1__CreateVolumeResponse *response, struct error **err)
 {
-  enum found found = FOUND_NOTHING;
-  bool has_looked = false;
-  for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-    if (c->source.kind != CONTENT_BLANK || has_looked) {
-      if (settle(c, &found, response, err) < 0)
-        return -1;
-      if (is_answered(found))
-        return 0;
-      if (found == FOUND_NOTHING && has_looked &&
-          directory_drop_stray_name(c->location, c->image_name, err) < 0)
-        return -1;
-    }
-    CLEANUP(error_freep) struct error *failure = NULL;
-    if (make(c, response, &failure) == 0)
-      return 0;
-    if (failure->code != ERROR_ALREADY_EXISTS)
-      return error_set(err, failure->code, "%s", failure->message);
-    has_looked = true; /* from now on: the name is taken */
+  bool is_answered = false;
+  for (int i = 0; i < ATTEMPTS && !is_answered; i++) {
+    if (attempt(c, i > 0, response, &is_answered, err) < 0)
+      return -1;
   }
-  return error_set(err, ERROR_ABORTED, "its image is being made by somebody else: call again");
+  if (!is_answered)
+    return error_set(err, ERROR_ABORTED, "its image is being made by somebody else: call again");
+  return 0;
 }
 
 /* The source may be deleted once the volume is made, and before the caller has heard of it: asked
@@ -419,10 +479,10 @@ static int
 find_without_source(struct creation *c, const struct error *missing,
                     Csi__V1__CreateVolumeResponse *response, struct error **err)
 {
-  enum found found = FOUND_NOTHING;
-  if (missing->code == ERROR_NOT_FOUND && settle(c, &found, response, err) < 0)
+  bool is_answered = false;
+  if (missing->code == ERROR_NOT_FOUND && use_or_clear(c, false, response, &is_answered, err) < 0)
     return -1;
-  return is_answered(found) ? 0 : error_set(err, missing->code, "%s", missing->message);
+  return is_answered ? 0 : error_set(err, missing->code, "%s", missing->message);
 }
 
 static int

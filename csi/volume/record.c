@@ -6,7 +6,6 @@
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
 
-#define KEY_READY "imprint.ready"
 #define KEY_COPYING "imprint.copying"
 #define KEY_FLATTENING "imprint.flattening"
 #define KEY_FORMATTING "imprint.formatting"
@@ -42,7 +41,7 @@ void
 record_write_ready(const struct record *record, const char *image_id, struct string_map *metadata)
 {
   write_request(record, metadata);
-  string_map_set(metadata, KEY_READY, image_id);
+  string_map_set(metadata, RECORD_READY, image_id);
 }
 
 void
@@ -74,7 +73,7 @@ is_marked(const struct string_map *metadata, const char *key, const char *image_
 bool
 record_is_ready(const struct string_map *metadata, const char *image_id)
 {
-  return is_marked(metadata, KEY_READY, image_id);
+  return is_marked(metadata, RECORD_READY, image_id);
 }
 
 bool

@@ -8,6 +8,7 @@
  *   imprint.label.<name>    what Kubernetes said of it: claim, namespace, volume
  *   imprint.node.<node>     published to this node, "rw" or "ro"
  *   imprint.copying         the image's own id: a full copy that was begun and is not finished
+ *   imprint.doomed          it was not finished in time, and is removed (lib/ceph/unfinished.h)
  *   imprint.flattening      the image's own id: it is being copied free of its parents
  *   imprint.formatting      the image's own id: a node has found it blank and makes its filesystem
  *
@@ -24,6 +25,8 @@
 #include "lib/base/string_map.h"
 
 #define RECORD_NODE_PREFIX "imprint.node."
+/* The commit record's key. */
+#define RECORD_READY "imprint.ready"
 
 /* What was asked for: everything about it that the image itself cannot tell. */
 struct record {

@@ -53,8 +53,8 @@ directory_name_of(struct location *location, const char *id, char **ret_name, st
 }
 
 /* The object that leads from the name to the id, unless it leads to another one by now. */
-static int
-remove_name_object(struct location *location, const char *name, const char *id)
+int
+directory_remove_name(struct location *location, const char *name, const char *id)
 {
   CLEANUP(freep) char *object = xasprintf("rbd_id.%s", name);
   struct wire_writer content = {0};
@@ -86,23 +86,21 @@ remove_entry(struct location *location, const char *name, const char *id)
 int
 directory_remove(struct location *location, const char *name, const char *id)
 {
-  int r = remove_name_object(location, name, id);
+  int r = directory_remove_name(location, name, id);
   return r < 0 ? r : remove_entry(location, name, id);
 }
 
-/* The id that the name's object holds; NULL, and what Ceph answered, when there is none. */
-static char *
-read_name_object(struct location *location, const char *name, int *ret_r)
+int
+directory_read_name(struct location *location, const char *name, char **ret_id)
 {
   CLEANUP(freep) char *object = xasprintf("rbd_id.%s", name);
   char content[ANSWER_MAX];
-  *ret_r = CEPH_CALL(rados_read(location->ioctx, object, content, sizeof(content), 0));
-  if (*ret_r < 0)
-    return NULL;
-  struct wire_reader reader = {.at = content, .left = (size_t)*ret_r};
-  char *id = wire_get_string(&reader);
-  *ret_r = id ? 0 : -EBADMSG;
-  return id;
+  int r = CEPH_CALL(rados_read(location->ioctx, object, content, sizeof(content), 0));
+  if (r < 0)
+    return r;
+  struct wire_reader reader = {.at = content, .left = (size_t)r};
+  *ret_id = wire_get_string(&reader);
+  return *ret_id ? 0 : -EBADMSG;
 }
 
 /* Fine when it is there already and leads to this id. */
@@ -120,7 +118,8 @@ make_name_object(struct location *location, const char *name, const char *id)
   wire_writer_clear(&content);
   if (r != -EEXIST)
     return r;
-  CLEANUP(freep) char *found = read_name_object(location, name, &r);
+  CLEANUP(freep) char *found = NULL;
+  r = directory_read_name(location, name, &found);
   return found && strcmp(found, id) != 0 ? -EEXIST : r;
 }
 
@@ -147,7 +146,7 @@ directory_rename(struct location *location, const char *from, const char *to, co
 {
   int r = make_name_object(location, to, id);
   if (r == 0)
-    r = remove_name_object(location, from, id);
+    r = directory_remove_name(location, from, id);
   if (r == 0)
     r = rename_entry(location, from, to, id);
   if (r == -ENOENT || r == -ESTALE) { /* another process was faster, and may be further by now */
@@ -163,16 +162,16 @@ directory_rename(struct location *location, const char *from, const char *to, co
 int
 directory_drop_stray_name(struct location *location, const char *name, struct error **err)
 {
-  int r;
   CLEANUP(freep) char *entered = NULL;
+  CLEANUP(freep) char *id = NULL;
   /* The object first: whoever makes an image enters it in the directory before he makes this. */
-  CLEANUP(freep) char *id = read_name_object(location, name, &r);
+  int r = directory_read_name(location, name, &id);
   if (r == -ENOENT)
     return 0;
   if (r == 0)
     r = ask(location, "dir_get_id", name, &entered);
   if (r == -ENOENT)
-    r = remove_name_object(location, name, id);
+    r = directory_remove_name(location, name, id);
   if (r < 0)
     return location_error_set(location, err, r, "look where the name '%s/%s' leads",
                               location->label, name);

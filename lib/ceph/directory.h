@@ -13,6 +13,13 @@ int directory_id_of(struct location *location, const char *name, char **ret_id, 
 int directory_name_of(struct location *location, const char *id, char **ret_name,
                       struct error **err);
 
+/* The id that the name leads librbd to, which is written behind the entry in the directory; to be
+ * freed. 0, or what Ceph answered. */
+int directory_read_name(struct location *location, const char *name, char **ret_id);
+/* Removes that alone, if it leads to this id; the entry in the directory stays. 0, also when it was
+ * not there, or what Ceph answered. */
+int directory_remove_name(struct location *location, const char *name, const char *id);
+
 /* Takes the image out of the location, by name and id: neither an image that has got another name
  * meanwhile nor another one of this name is touched. 0, also when it was not there, or what Ceph
  * answered. */

@@ -180,14 +180,25 @@ add_metadata_remove(rados_write_op_t op, const char *key, int *result)
   wire_writer_clear(&w);
 }
 
+/* A key as the object class keeps it. What is not there compares as empty. */
+static void
+add_condition(rados_write_op_t op, const char *key, const char *value, int *result)
+{
+  CLEANUP(freep) char *kept = xasprintf("metadata_%s", key);
+  rados_write_op_omap_cmp2(op, kept, LIBRADOS_CMPXATTR_OP_EQ, value ? value : "", strlen(kept),
+                           value ? strlen(value) : 0, result);
+}
+
 int
-header_update_metadata(struct location *location, const char *image_id,
-                       const struct string_map *set, const struct string_map *remove,
-                       struct error **err)
+header_update_metadata_if(struct location *location, const char *image_id, const char *key,
+                          const char *value, const struct string_map *set,
+                          const struct string_map *remove, struct error **err)
 {
   rados_write_op_t op = rados_create_write_op();
   int ignored = 0;
   rados_write_op_assert_exists(op); /* a write would make a new, empty header otherwise */
+  if (key)
+    add_condition(op, key, value, &ignored);
   for (size_t i = 0; remove && i < remove->count; i++)
     add_metadata_remove(op, remove->entries[i].key, &ignored);
   if (set && set->count > 0)
@@ -195,10 +206,21 @@ header_update_metadata(struct location *location, const char *image_id,
   CLEANUP(freep) char *object = header_object(image_id);
   int r = CEPH_CALL(rados_write_op_operate(op, location->ioctx, object, NULL, 0));
   rados_release_write_op(op);
+  if (r == -ECANCELED && key)
+    return error_set(err, ERROR_ABORTED, "'%s' of image id '%s' in '%s' has changed", key, image_id,
+                     location->label);
   if (r < 0)
     return location_error_set(location, err, r, "write the metadata of image id '%s' in '%s'",
                               image_id, location->label);
   return 0;
+}
+
+int
+header_update_metadata(struct location *location, const char *image_id,
+                       const struct string_map *set, const struct string_map *remove,
+                       struct error **err)
+{
+  return header_update_metadata_if(location, image_id, NULL, NULL, set, remove, err);
 }
 
 static int

@@ -55,6 +55,12 @@ int header_update_metadata(struct location *location, const char *image_id,
                            const struct string_map *set, const struct string_map *remove,
                            struct error **err);
 
+/* The same, provided that `key` has this value, or is not there (NULL): else ABORTED, and nothing
+ * was changed. */
+int header_update_metadata_if(struct location *location, const char *image_id, const char *key,
+                              const char *value, const struct string_map *set,
+                              const struct string_map *remove, struct error **err);
+
 enum snap_kind { SNAP_KIND_USER, SNAP_KIND_GROUP, SNAP_KIND_TRASH, SNAP_KIND_OTHER };
 
 struct snap {

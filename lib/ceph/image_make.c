@@ -14,6 +14,7 @@
 #include "lib/ceph/ceph_call.h"
 #include "lib/ceph/directory.h"
 #include "lib/ceph/header.h"
+#include "lib/ceph/unfinished.h"
 #include "lib/ceph/wire.h"
 
 /* RBD's own limit, which keeps names of objects short. */
@@ -177,11 +178,28 @@ default_order(const struct location *location)
 
 /* Takes back what was made before a step failed. */
 static void
-unmake(struct making *m)
+unmake(struct making *m, bool has_header)
 {
   CLEANUP(freep) char *map = xasprintf("rbd_object_map.%s", m->id);
+  CLEANUP(freep) char *header = xasprintf("rbd_header.%s", m->id);
+  if (has_header)
+    (void)CEPH_CALL(rados_remove(m->location->ioctx, header));
   (void)CEPH_CALL(rados_remove(m->location->ioctx, map));
   (void)directory_remove(m->location, m->name, m->id);
+}
+
+/* Everything is written: is it still ours, or did somebody take us for dead meanwhile? */
+static int
+confirm(struct making *m, struct error **err)
+{
+  bool is_ours = false;
+  if (unfinished_is_ours(m->location, m->name, m->id, &is_ours, err) < 0)
+    return -1;
+  if (is_ours)
+    return 0;
+  unmake(m, true);
+  return error_set(err, ERROR_ALREADY_EXISTS, "the name '%s/%s' was taken by somebody else",
+                   m->location->label, m->name);
 }
 
 static int
@@ -196,13 +214,13 @@ make_plain(struct making *m, const struct image_request *request, struct error *
     if (r == 0)
       r = make_header(m, &metadata);
     if (r < 0)
-      unmake(m);
+      unmake(m, false);
   }
   string_map_clear(&metadata);
   if (r < 0)
     return location_error_set(m->location, err, r, "create image '%s/%s'", m->location->label,
                               m->name);
-  return 0;
+  return confirm(m, err);
 }
 
 static int
@@ -215,7 +233,8 @@ make_by_librbd(struct making *m, const struct image_request *request, struct err
     return -1;
   (void)snprintf(m->id, sizeof(m->id), "%s", id);
   request->describe(request->context, m->id, &metadata);
-  int r = header_update_metadata(m->location, m->id, &metadata, NULL, err);
+  int r =
+      header_update_metadata_if(m->location, m->id, UNFINISHED_DOOMED, NULL, &metadata, NULL, err);
   string_map_clear(&metadata);
   return r;
 }

@@ -66,7 +66,44 @@ def test_both_delete_the_same(cluster, tmp_path):
         calls = [(client, handle) for pair in zip(made, snapshots) for handle in pair
                  for client in clients]
         with concurrent.futures.ThreadPoolExecutor(16) as threads:
+            # while one has an image open to remove a snapshot of it, the volume is in use for the other
             list(threads.map(
-                lambda call: volumes.patiently(lambda: volumes.delete(*call)), calls))
+                lambda call: volumes.patiently(lambda: volumes.delete(*call),
+                                               passing=volumes.PASSING | {volumes.CODES.FAILED_PRECONDITION}),
+                calls))
         assert volumes.listed_volumes(clients[0]) == []
+        volumes.assert_nothing_left(cluster)
+
+
+@pytest.mark.parametrize("kind", ["blank", "from a snapshot", "from a volume", "larger"])
+def test_both_make_the_same(cluster, tmp_path, kind):
+    """The same call at both, at the same time: one volume, and nobody is told of another. What was
+    answered is there; an image that one is making is not the remains of a call that died."""
+    with two_controllers(cluster, tmp_path) as (_, clients):
+        origin = create(clients[0], "origin", SIZE).volume_id
+        content = volumes.write(cluster, origin, "x")
+        source = {
+            "blank": None,
+            "from a volume": origin
+        }.get(kind, volumes.snapshot(clients[0], "s", origin).snapshot_id)
+        size = 2 * SIZE if kind == "larger" else SIZE
+
+        def make(call):
+            client, name = call
+            return name, volumes.patiently(
+                lambda: create(client, name, size, source=source)).volume_id
+
+        calls = [(client, f"v{i}") for i in range(VOLUMES) for client in clients]
+        with concurrent.futures.ThreadPoolExecutor(16) as threads:
+            answers = list(threads.map(make, calls))
+        made = {}
+        for name, handle in answers:
+            assert made.setdefault(name, handle) == handle, f"{name} was made twice"
+        listed = {entry.volume.volume_id for entry in volumes.listed_volumes(clients[0])}
+        assert listed == {origin, *made.values()}
+        for handle in made.values():
+            assert volumes.size_of(cluster, handle) == size
+            assert volumes.contents(cluster, handle)[:len(content)] == (content if source else
+                                                                        bytes(len(content)))
+        volumes.delete_all(clients[0])
         volumes.assert_nothing_left(cluster)
