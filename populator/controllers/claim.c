@@ -252,6 +252,7 @@ claim_changed(void *context, const struct kube_object *before, const struct kube
   const struct kube_object *claim = after ? after : before;
   wake_owner(populator, claim);
   data_source_target_changed(populator, &kube_persistent_volume_claims, claim);
+  data_import_cron_import_changed(populator, claim);
   if (after && origin_is_ours(after))
     populator_wake(populator, &claim_controller, after->ns, after->name);
 }

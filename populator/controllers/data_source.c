@@ -163,6 +163,7 @@ data_source_changed(void *context, const struct kube_object *before,
       populator_wake(populator, &data_source_controller, all[i]->ns, all[i]->name);
   }
   claim_origin_changed(populator, kind, changed);
+  data_import_cron_target_changed(populator, changed);
 }
 
 void

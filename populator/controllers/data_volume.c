@@ -11,6 +11,7 @@
 #include "populator/controllers/data_volume_import.h"
 #include "populator/controllers/data_volume_status.h"
 #include "populator/controllers/origin.h"
+#include "populator/objects/image_labels.h"
 
 #define WAITING_MS 10000
 #define ANNOTATION_PREPOPULATED "cdi.kubevirt.io/storage.prePopulated"
@@ -34,14 +35,17 @@ prepare_clone(struct populator *populator, const struct kube_object *volume, str
   CLEANUP(source_link_clear) struct source_link link = {0};
   CLEANUP(clone_source_clear) struct clone_source source = {0};
   CLEANUP(kube_object_releasep) struct kube_object *claim = NULL;
+  CLEANUP(json_object_putp) struct json_object *labels = json_object_new_object();
   if (origin_of_data_volume(populator, volume, &link, err) < 0 ||
       clone_source_find(populator, &link, &source, err) < 0)
     return -1;
   if (link.kind == &kube_persistent_volume_claims)
     claim = kube_mirror_get(populator->claims, link.ns, link.name);
+  if (claim)
+    (void)image_labels_copy(claim, labels); /* no others: they say whose the source is */
   const struct data_volume_content content = {
       .bytes = source.bytes,
-      .labels = claim ? json_at(claim->json, "metadata", "labels") : NULL,
+      .labels = labels,
       .link = &link,
       .source = claim,
   };
@@ -189,4 +193,5 @@ data_volume_changed(void *context, const struct kube_object *before,
   if (is_change && strcmp(data_volume_status_phase(before), data_volume_status_phase(after)) == 0)
     return;
   data_source_target_changed(populator, &kube_persistent_volume_claims, volume);
+  data_import_cron_import_changed(populator, volume);
 }

@@ -165,11 +165,22 @@ is_granted(struct populator *populator, const struct kube_object *claim,
   return reference_grant_check(populator->reference_grants, &reference, err) == 0;
 }
 
-/* What was chosen before; false when that does not hold. */
+/* What was chosen before; false when there was nothing. */
 static bool
 recall_choice(const struct kube_object *claim, struct source_link *ret_link)
 {
   return source_link_parse(kube_object_annotation(claim, ANNOTATION_CLONED_FROM), ret_link);
+}
+
+/* What was removed meanwhile cannot be cloned any more: then it is chosen anew. */
+static bool
+is_there(struct populator *populator, const struct source_link *link)
+{
+  CLEANUP(kube_object_releasep)
+  struct kube_object *found = kube_mirror_get(
+      link->kind == &kube_volume_snapshots ? populator->snapshots : populator->claims, link->ns,
+      link->name);
+  return found && !found->is_deleting;
 }
 
 /* The claim names a DataSource: by what may be used of where it leads to. */
@@ -186,7 +197,7 @@ choose_by_data_source(struct populator *populator, const struct kube_object *cla
   if (reference_grant_check(populator->reference_grants, &reference, err) < 0)
     return -1;
   if (recall_choice(claim, ret_link)) {
-    if (is_granted(populator, claim, ret_link, NULL))
+    if (is_there(populator, ret_link) && is_granted(populator, claim, ret_link, NULL))
       return 0;
     source_link_clear(ret_link);
   }
@@ -209,7 +220,8 @@ choose_by_data_volume(struct populator *populator, const struct kube_object *cla
     return error_set(err, ERROR_UNAVAILABLE, "waits for its DataVolume: there is none");
   bool has_reference = json_at(volume->json, "spec", "sourceRef");
   if (has_reference && recall_choice(claim, ret_link)) {
-    if (clone_permission_check(populator, volume, ret_link, false, NULL) == 0)
+    if (is_there(populator, ret_link) &&
+        clone_permission_check(populator, volume, ret_link, false, NULL) == 0)
       return 0;
     source_link_clear(ret_link);
   }

@@ -8,11 +8,16 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/memory.h"
+#include "populator/controllers/golden_metrics.h"
 #include "populator/controllers/running.h"
 #include "populator/objects/condition.h"
 #include "populator/work/volumes.h"
 
 #define THREADS 8
+/* Questions to servers: a host that is down keeps two of them busy, the others go on. */
+#define LOOKUPS 8
+#define LOOKUPS_OF_HOST 2
+#define LOOKUP_MS 45000
 
 char *
 populator_key(const struct controller *controller, const char *ns, const char *name)
@@ -44,6 +49,8 @@ static const struct {
     {offsetof(struct populator, snapshots), &kube_volume_snapshots, snapshot_changed, true},
     {offsetof(struct populator, data_sources), &data_sources, data_source_changed, true},
     {offsetof(struct populator, data_volumes), &data_volumes, data_volume_changed, true},
+    {offsetof(struct populator, data_import_crons), &data_import_crons, data_import_cron_changed,
+     true},
     {offsetof(struct populator, claims), &kube_persistent_volume_claims, claim_changed, false},
     {offsetof(struct populator, volumes), &virtual_machine_volumes, volume_changed, false},
     {offsetof(struct populator, pvcs), &virtual_machine_pvcs, pvc_changed, false},
@@ -65,8 +72,9 @@ mirror_at(struct populator *populator, size_t index)
  */
 
 static const struct controller *const controllers[] = {
-    &image_controller,  &volume_controller,   &pvc_controller,         &claim_controller,
-    &export_controller, &rollback_controller, &data_source_controller, &data_volume_controller,
+    &image_controller,       &volume_controller,      &pvc_controller,
+    &claim_controller,       &export_controller,      &rollback_controller,
+    &data_source_controller, &data_volume_controller, &data_import_cron_controller,
 };
 
 /* "image/default/ubuntu" taken apart. */
@@ -204,6 +212,8 @@ populator_new(const struct populator_options *options)
 {
   struct populator *populator = xcalloc(1, sizeof(*populator));
   populator->driver = options->driver;
+  populator->identity = options->identity;
+  populator->is_without_cdi = options->is_without_cdi;
   populator->clusters_file = options->clusters_file;
   populator->allow_local_addresses = options->allow_local_addresses;
   populator->object_store = options->object_store;
@@ -222,21 +232,37 @@ populator_new(const struct populator_options *options)
                                               .context = populator};
   const struct work_queue_options queue = {
       .name = "reconcile", .threads = THREADS, .work = work, .context = populator};
+  const struct lookups_options lookups = {.worker = options->worker,
+                                          .max_running = LOOKUPS,
+                                          .max_of_host = LOOKUPS_OF_HOST,
+                                          .timeout_ms = LOOKUP_MS,
+                                          .changed = transfer_changed,
+                                          .context = populator};
   populator->transfers = transfers_new(&transfers);
+  populator->lookups = lookups_new(&lookups);
   populator->queue = work_queue_new(&queue);
   make_mirrors(populator);
   return populator;
 }
 
+/* Where somebody else serves KubeVirt's kinds, there are none of them for us. */
+static bool
+is_followed(const struct populator *populator, size_t index)
+{
+  return !populator->is_without_cdi || strcmp(mirrors[index].kind->group, KINDS_CDI_GROUP) != 0;
+}
+
 int
 populator_start(struct populator *populator, struct error **err)
 {
-  for (size_t i = 0; i < MIRRORS; i++)
-    kube_mirror_start(*mirror_at(populator, i));
+  for (size_t i = 0; i < MIRRORS; i++) {
+    if (is_followed(populator, i))
+      kube_mirror_start(*mirror_at(populator, i));
+  }
   /* Decisions on half of the picture would be wrong ones. */
   int64_t deadline_ms = clock_now_ms() + LIST_MS;
   for (size_t i = 0; i < MIRRORS; i++) {
-    if (!kube_mirror_wait(*mirror_at(populator, i), deadline_ms))
+    if (is_followed(populator, i) && !kube_mirror_wait(*mirror_at(populator, i), deadline_ms))
       return error_set(err, ERROR_UNAVAILABLE,
                        "the API server does not list %s: is the chart's CRD installed, and may "
                        "this service account list it?",
@@ -252,6 +278,7 @@ populator_stop(struct populator *populator)
 {
   kube_client_cancel(populator->client);
   transfers_stop(populator->transfers);
+  lookups_stop(populator->lookups);
   work_queue_stop(populator->queue);
 }
 
@@ -292,6 +319,7 @@ populator_metrics(struct populator *populator, struct buffer *text)
       {"imprint_transfer_bytes_total", "counter", "Bytes that transfers fetched or sent."},
       {"imprint_reconciles_total", "counter", "Objects looked at, by controller and result."},
       {"imprint_queue_waiting", "gauge", "Objects that wait to be looked at."},
+      GOLDEN_METRICS_MEANINGS,
       {NULL, NULL, NULL},
   };
   CLEANUP(series_freep) struct series *gauges = series_new();
@@ -302,6 +330,7 @@ populator_metrics(struct populator *populator, struct buffer *text)
       count_objects(*mirror_at(populator, i), gauges);
   }
   series_add(gauges, work_queue_waiting(populator->queue), "imprint_queue_waiting");
+  golden_metrics_add(populator, gauges);
   series_render(gauges, meanings, text);
   series_render(populator->counters, meanings, text);
 }
@@ -314,6 +343,7 @@ populator_free(struct populator *populator)
   for (size_t i = 0; i < MIRRORS; i++)
     kube_mirror_free(*mirror_at(populator, i));
   transfers_free(populator->transfers);
+  lookups_free(populator->lookups);
   work_queue_free(populator->queue);
   kube_events_free(populator->events);
   rpc_client_close(populator->controller);

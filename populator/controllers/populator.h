@@ -14,6 +14,7 @@
 #include "lib/kube/kube_mirror.h"
 #include "lib/kube/kube_write.h"
 #include "populator/objects/kinds.h"
+#include "populator/work/lookups.h"
 #include "populator/work/transfers.h"
 
 /* The S3 store of the installation; endpoint NULL: there is none. */
@@ -25,13 +26,16 @@ struct object_store {
 
 struct populator {
   const char *driver;
+  const char *identity;      /* who this is among several */
   const char *clusters_file; /* the Ceph clusters, for the workers */
   bool allow_local_addresses;
+  bool is_without_cdi; /* others serve KubeVirt's kinds */
   struct object_store object_store;
   struct kube_client *client;
   struct kube_events *events;
   struct rpc_client *controller;
   struct transfers *transfers;
+  struct lookups *lookups;
   struct work_queue *queue;
   struct series *counters;
   atomic_bool is_started; /* all mirrors are complete */
@@ -47,6 +51,7 @@ struct populator {
   struct kube_mirror *snapshots;
   struct kube_mirror *data_sources;
   struct kube_mirror *data_volumes;
+  struct kube_mirror *data_import_crons;
 };
 
 /* One kind and who looks after it. */
@@ -66,6 +71,7 @@ extern const struct controller export_controller;
 extern const struct controller rollback_controller;
 extern const struct controller data_source_controller;
 extern const struct controller data_volume_controller;
+extern const struct controller data_import_cron_controller;
 
 /* The key of an object in the queue; to be freed. */
 char *populator_key(const struct controller *controller, const char *ns, const char *name);
@@ -88,12 +94,17 @@ void data_source_changed(void *context, const struct kube_object *before,
                          const struct kube_object *after);
 void data_volume_changed(void *context, const struct kube_object *before,
                          const struct kube_object *after);
+void data_import_cron_changed(void *context, const struct kube_object *before,
+                              const struct kube_object *after);
 void snapshot_changed(void *context, const struct kube_object *before,
                       const struct kube_object *after);
 /* Volumes may wait for an image, and claims for that or a DataSource. */
 void volume_image_changed(struct populator *populator, const struct kube_object *image);
 void claim_origin_changed(struct populator *populator, const struct kube_kind *kind,
                           const struct kube_object *object);
+/* What a DataImportCron may have made, and the DataSource that it may point somewhere. */
+void data_import_cron_import_changed(struct populator *populator, const struct kube_object *import);
+void data_import_cron_target_changed(struct populator *populator, const struct kube_object *target);
 /* A claim or a snapshot that a DataSource may lead to. */
 void data_source_target_changed(struct populator *populator, const struct kube_kind *target_kind,
                                 const struct kube_object *target);

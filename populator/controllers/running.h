@@ -14,6 +14,7 @@ struct populator_options {
   const char *identity; /* who we are among several populators */
   size_t max_transfers;
   bool allow_local_addresses;
+  bool is_without_cdi; /* others serve KubeVirt's kinds */
   struct object_store object_store;
 };
 

@@ -28,6 +28,7 @@ static const char help_text[] =
     "addresses\n"
     "  --allow-local-addresses    let images come from loopback, link-local and metadata "
     "addresses\n"
+    "  --without-cdi              leave DataVolumes, DataSources and DataImportCrons to others\n"
     "  --log-level=LEVEL          error, warn, info or debug (default info)\n"
     "  --help, --version\n"
     "\n"
@@ -46,6 +47,7 @@ enum {
   OPTION_STORE_SECRET,
   OPTION_METRICS_LISTEN,
   OPTION_ALLOW_LOCAL,
+  OPTION_WITHOUT_CDI,
   OPTION_LOG_LEVEL,
   OPTION_HELP,
   OPTION_VERSION,
@@ -64,6 +66,7 @@ static const struct option long_options[] = {
     {"object-store-secret", required_argument, NULL, OPTION_STORE_SECRET},
     {"metrics-listen", required_argument, NULL, OPTION_METRICS_LISTEN},
     {"allow-local-addresses", no_argument, NULL, OPTION_ALLOW_LOCAL},
+    {"without-cdi", no_argument, NULL, OPTION_WITHOUT_CDI},
     {"log-level", required_argument, NULL, OPTION_LOG_LEVEL},
     {"help", no_argument, NULL, OPTION_HELP},
     {"version", no_argument, NULL, OPTION_VERSION},
@@ -112,6 +115,9 @@ parse_one(int option, const char *value, struct options *options, struct error *
   switch (option) {
   case OPTION_ALLOW_LOCAL:
     options->populator.allow_local_addresses = true;
+    return 0;
+  case OPTION_WITHOUT_CDI:
+    options->populator.is_without_cdi = true;
     return 0;
   case OPTION_MAX_TRANSFERS:
     if (text_to_u64(value, 10, &number) < 0 || number < 1 || number > 256)

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A schedule's time is the same for all who share it, so each cron waits some time of its own
+ * behind it, always the same. When a server cannot be asked, it is asked again before the next
+ * time: soon at first, then more seldom. */
+#include "populator/controllers/cron_poll.h"
+
+#include <string.h>
+
+#include "lib/base/cron.h"
+#include "lib/base/memory.h"
+#include "lib/kube/kube_time.h"
+#include "populator/controllers/import_source.h"
+
+#define JITTER_MAX_S 600
+#define RETRY_FIRST_S 15
+#define RETRY_DOUBLINGS 6
+/* Several populators do not ask at once; whoever is first is seen by the others. */
+#define REPLICAS_MS 3000
+
+struct json_object *
+cron_poll_source(const struct kube_object *cron)
+{
+  struct json_object *source = json_at(cron->json, "spec", "source");
+  return source ? source : json_at(cron->json, "spec", "template", "spec", "source");
+}
+
+void
+cron_finding_clear(struct cron_finding *finding)
+{
+  free(finding->identity);
+  free(finding->url);
+  free(finding->problem);
+  *finding = (struct cron_finding){0};
+}
+
+static char *
+key_of(const char *ns, const char *name)
+{
+  return populator_key(&data_import_cron_controller, ns, name);
+}
+
+void
+cron_poll_forget(struct populator *populator, const char *ns, const char *name)
+{
+  CLEANUP(freep) char *key = key_of(ns, name);
+  lookups_forget(populator->lookups, key);
+}
+
+/* ---- when -------------------------------------------------------------------------------------
+ */
+
+static bool
+is_asked_for(const struct kube_object *cron)
+{
+  const char *wanted = kube_object_annotation(cron, ANNOTATION_POLL);
+  const char *handled = json_text(cron->json, "status", "lastPollRequest");
+  return wanted && (!handled || strcmp(wanted, handled) != 0);
+}
+
+/* The schedule's next time behind the last look, and the cron's own wait. */
+static int
+scheduled_s(const struct kube_object *cron, const char *schedule, int64_t last_s, int64_t *ret_at_s,
+            struct error **err)
+{
+  CLEANUP(cron_clear) struct cron times = {0};
+  CLEANUP(freep) char *name = xasprintf("%s/%s", cron->ns, cron->name);
+  int64_t at_s;
+  int64_t following_s;
+  if (cron_parse(schedule, &times, err) < 0)
+    return error_wrap(err, "spec.schedule");
+  if (cron_next(&times, last_s, &at_s, err) < 0)
+    return error_set(err, ERROR_INVALID_ARGUMENT, "spec.schedule '%s' never comes", schedule);
+  if (cron_next(&times, at_s, &following_s, NULL) < 0)
+    following_s = at_s + JITTER_MAX_S;
+  int64_t window_s = (following_s - at_s) / 2;
+  *ret_at_s = at_s + cron_jitter_s(name, window_s < JITTER_MAX_S ? window_s : JITTER_MAX_S);
+  return 0;
+}
+
+static int64_t
+retry_s(int64_t failures)
+{
+  return (int64_t)RETRY_FIRST_S << (failures < RETRY_DOUBLINGS ? failures : RETRY_DOUBLINGS);
+}
+
+/* When to look next, in seconds since 1970; INT64_MAX: never. */
+static int
+due_s(const struct kube_object *cron, int64_t *ret_at_s, struct error **err)
+{
+  const char *schedule = json_text(cron->json, "spec", "schedule");
+  int64_t failures = json_number(cron->json, "status", "failedPolls");
+  time_t last;
+  *ret_at_s = INT64_MAX;
+  bool is_first =
+      kube_time_parse(json_text(cron->json, "status", "lastExecutionTimestamp"), &last) < 0;
+  if (schedule && *schedule && scheduled_s(cron, schedule, is_first ? 0 : last, ret_at_s, err) < 0)
+    return -1;
+  if (is_asked_for(cron) || (is_first && *ret_at_s != INT64_MAX))
+    *ret_at_s = 0;
+  if (failures > 0 && last + retry_s(failures) < *ret_at_s)
+    *ret_at_s = last + retry_s(failures);
+  return 0;
+}
+
+/* ---- what -------------------------------------------------------------------------------------
+ */
+
+static char *
+host_of(const char *url)
+{
+  const char *host = strstr(url, "://");
+  host = host ? host + 3 : url;
+  return xstrndup(host, strcspn(host, "/"));
+}
+
+static int
+ask(struct populator *populator, const struct kube_object *cron, struct error **err)
+{
+  struct json_object *source = cron_poll_source(cron);
+  CLEANUP(freep) char *key = key_of(cron->ns, cron->name);
+  struct json_object *job;
+  if (import_source_job(populator, cron->ns, source, &job, err) < 0)
+    return -1;
+  CLEANUP(freep) char *host = host_of(import_source_url(source));
+  lookups_start(populator->lookups, key, host, "resolve", job);
+  return 0;
+}
+
+static void
+take_answer(const struct lookup_view *view, struct cron_finding *finding)
+{
+  const char *identity = json_text(view->result, "identity");
+  finding->is_new = true;
+  finding->identity = xstrdup(identity);
+  finding->url = xstrdup(json_text(view->result, "url"));
+  if (!identity)
+    finding->problem = xstrdup(view->message ? view->message : "the answer makes no sense");
+}
+
+int
+cron_poll(struct populator *populator, const struct kube_object *cron,
+          struct cron_finding *ret_finding, int64_t *ret_again_ms, struct error **err)
+{
+  CLEANUP(freep) char *key = key_of(cron->ns, cron->name);
+  CLEANUP(lookup_view_clear) struct lookup_view view;
+  lookups_take(populator->lookups, key, &view);
+  *ret_finding = (struct cron_finding){0};
+  *ret_again_ms = WORK_DONE;
+  if (view.state == LOOKUP_RUNNING)
+    return 0; /* it calls */
+  if (view.state != LOOKUP_NONE) {
+    take_answer(&view, ret_finding);
+    return 0;
+  }
+  int64_t at_s;
+  if (due_s(cron, &at_s, err) < 0)
+    return -1;
+  if (at_s == INT64_MAX)
+    return 0;
+  int64_t wait_ms = (at_s - (int64_t)time(NULL)) * 1000;
+  if (wait_ms > 0) {
+    *ret_again_ms = wait_ms + cron_jitter_s(populator->identity, REPLICAS_MS);
+    return 0;
+  }
+  return ask(populator, cron, err);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The DataSource that a DataImportCron points at its imports. Whoever made it controls it; others
+ * own it beside, so that it stays until the last of them is gone. */
+#ifndef POPULATOR_CONTROLLERS_CRON_TARGET_H
+#define POPULATOR_CONTROLLERS_CRON_TARGET_H
+
+#include "populator/controllers/populator.h"
+
+/* Makes it, or takes a share in one that is there. *ret_target is a reference, NULL when it was
+ * just made or changed: a call follows. FAILED_PRECONDITION when another cron has it. */
+int cron_target_open(struct populator *populator, const struct kube_object *cron,
+                     struct kube_object **ret_target, struct error **err);
+/* At a claim of the cron's namespace. */
+int cron_target_point(struct populator *populator, const struct kube_object *target,
+                      const char *claim, struct error **err);
+/* The claim of the cron's namespace that it points at, or NULL. */
+const char *cron_target_current(const struct kube_object *target);
+/* Gives up the share: the DataSource stays when the cron goes. */
+int cron_target_leave(struct populator *populator, const struct kube_object *cron,
+                      struct error **err);
+
+#endif

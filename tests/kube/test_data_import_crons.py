@@ -1,0 +1,368 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DataImportCrons on a real registry: new versions, old ones, and what goes wrong in between."""
+
+import os
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+import golden
+import kubectl
+import oci_image
+from fault_server import File
+from registry import Foreign, Registry
+
+POLL = "imprint.hypercloud.tmaxanc.com/poll"
+LABEL = "cdi.kubevirt.io/dataImportCron"
+SIZE = 3 << 20
+
+
+class Images:
+    """A registry with TLS, and images pushed to it by skopeo and by imprint."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.registry = Registry(folder / "registry", "tls")
+        self.foreign = Foreign(folder)
+        self.count = 0
+
+    def push(self, name, seed, env=()):
+        """An image with a disk of that seed; its digest."""
+        self.count += 1
+        image = oci_image.Image(oci_image.tar(("disk/disk.img", oci_image.make_disk(seed, SIZE))),
+                                env=env)
+        layout = oci_image.layout(self.folder / f"layout-{self.count}", image)
+        self.foreign.copy(f"oci:{layout}:latest", self.url(name))
+        return image.digest
+
+    def push_by_imprint(self, name, seed):
+        path = self.folder / f"disk-{seed}.img"
+        path.write_bytes(oci_image.make_disk(seed, SIZE))
+        program = os.path.join(os.path.dirname(__file__), "..", "..", "build",
+                               os.environ.get("PRESET", "release"), "cli", "imprint")
+        subprocess.run([program, "push", path, self.url(name), "--ca-bundle", self.registry.ca,
+                        "--allow-local-addresses"], check=True, capture_output=True)
+
+    def url(self, name):
+        return self.registry.url(name)
+
+    def process(self):
+        with open(os.path.join(self.registry.folder, "pids", "registry"), encoding="ascii") as file:
+            return int(file.read().split()[0])
+
+    def stop(self):
+        """As a network that swallows everything: connections are made, and nothing is said."""
+        os.kill(self.process(), signal.SIGSTOP)
+
+    def go_on(self):
+        os.kill(self.process(), signal.SIGCONT)
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory):
+    made = Images(tmp_path_factory.mktemp("images"))
+    yield made
+    made.registry.close()
+
+
+@pytest.fixture(autouse=True)
+def ca(images):
+    with open(images.registry.ca, encoding="ascii") as file:
+        kubectl.apply({
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "registry-ca", "namespace": "default"},
+            "data": {"ca.pem": file.read()},
+        })
+
+
+def cron(name, images, repository, schedule="0 0 1 1 *", **spec):
+    """As CDI has it: a template of a DataVolume."""
+    return golden.item("DataImportCron", name, {
+        "schedule": schedule,
+        "managedDataSource": name,
+        "template": {
+            "spec": {
+                "source": {
+                    "registry": {"url": images.url(repository), "certConfigMap": "registry-ca"}
+                },
+                "storage": {"storageClassName": "rbd"},
+            }
+        },
+        **spec,
+    })
+
+
+def poll(name):
+    kubectl.run("annotate", "--overwrite", "dataimportcron", name, f"{POLL}={time.time_ns()}")
+
+
+def import_name(cron_name, digest):
+    return f"{cron_name}-{digest.split(':')[1][:12]}"
+
+
+def source_of(name):
+    source = (kubectl.get("datasource", name) or {}).get("spec", {}).get("source", {})
+    return source.get("pvc", {}).get("name")
+
+
+def await_source(name, claim, timeout_s=60):
+    kubectl.until(lambda: source_of(name) == claim,
+                  f"{name} leads to {claim}, not {source_of(name)}: "
+                  f"{golden.condition('dataimportcron', name, 'UpToDate')}", timeout_s)
+    golden.await_reason("dataimportcron", name, "UpToDate", "UpToDate")
+
+
+def imports(name):
+    return sorted(item["metadata"]["name"] for item in kubectl.get_all("pvc")
+                  if item["metadata"].get("labels", {}).get(LABEL) == name)
+
+
+def content(bytes_of, name):
+    return bytes_of(kubectl.await_bound(name), SIZE)
+
+
+def test_a_new_tag_is_imported_and_put_in_service(images, bytes_of):
+    """Of several tags the highest version; each import a claim of its own."""
+    env = ["INSTANCETYPE_KUBEVIRT_IO_DEFAULT_INSTANCETYPE=u1.small", "PATH=/bin"]
+    images.push("fedora:devel", 1)
+    first = images.push("fedora:v9.0.1", 2, env)
+    kubectl.apply(cron("fedora", images, "fedora"))
+    await_source("fedora", import_name("fedora", first))
+    assert content(bytes_of, import_name("fedora", first)) == oci_image.make_disk(2, SIZE)
+
+    status = kubectl.get("dataimportcron", "fedora")["status"]
+    assert status["lastImportedPVC"] == {
+        "namespace": "default", "name": import_name("fedora", first)
+    }
+    assert status["currentImports"][0]["Digest"] == first
+    assert status["lastImportTimestamp"] and status["lastExecutionTimestamp"]
+    assert golden.condition("dataimportcron", "fedora", "Progressing")[:2] == ("False", "NoImport")
+    volume = kubectl.get("datavolume", import_name("fedora", first))
+    assert volume["spec"]["source"]["registry"]["url"].endswith(f"@{first}")
+    claim = kubectl.get("pvc", import_name("fedora", first))
+    source = kubectl.until(lambda: next((each for each in [kubectl.get("datasource", "fedora")]
+                                         if len(each["metadata"]["labels"]) == 2), None), "labels")
+    for each in (claim, source):
+        assert each["metadata"]["labels"]["instancetype.kubevirt.io/default-instancetype"] == "u1.small"
+        assert each["metadata"]["labels"][LABEL] == "fedora"
+    owner = source["metadata"]["ownerReferences"]
+    assert [(each["kind"], each["controller"]) for each in owner] == [("DataImportCron", True)]
+
+    kubectl.apply(golden.volume("old", golden.by_reference("fedora")))
+    golden.await_phase("old", "Succeeded")
+    second = images.push("fedora:v10.0.0", 3)
+    before = kubectl.get("pvc", import_name("fedora", first))
+    poll("fedora")
+    await_source("fedora", import_name("fedora", second))
+    kubectl.apply(golden.volume("new", golden.by_reference("fedora")))
+    golden.await_phase("new", "Succeeded")
+    assert content(bytes_of, "old") == oci_image.make_disk(2, SIZE)
+    assert content(bytes_of, "new") == oci_image.make_disk(3, SIZE)
+    assert kubectl.get("pvc", import_name("fedora", first)) == before, "never changed"
+
+
+def test_within_one_poll_of_its_schedule(images):
+    """Every minute: nobody asks for it."""
+    first = images.push("minutely:1.0.0", 4)
+    kubectl.apply(cron("minutely", images, "minutely", "* * * * *"))
+    await_source("minutely", import_name("minutely", first))
+    images.push_by_imprint("minutely:1.1.0", 5)
+    kubectl.until(lambda: source_of("minutely") != import_name("minutely", first), "re-pointed", 120)
+    assert len(imports("minutely")) == 2
+
+
+def test_the_fourth_import_collects_the_first_unless_it_is_cloned(images, bytes_of):
+    """A claim that waits for its pod holds on to what was chosen for it."""
+    digests = [images.push("kept:latest", 10)]
+    kubectl.apply(cron("kept", images, "kept:latest"))
+    await_source("kept", import_name("kept", digests[0]))
+    kubectl.apply(golden.volume("waiting", golden.by_reference("kept"),
+                                storage={"storageClassName": "rbd-late"}))
+    golden.await_phase("waiting", "PendingPopulation")
+    for seed in (11, 12, 13):
+        digests.append(images.push("kept:latest", seed))
+        poll("kept")
+        await_source("kept", import_name("kept", digests[-1]))
+    time.sleep(3)
+    assert len(imports("kept")) == 4, "the first is being cloned"
+    kubectl.run("annotate", "pvc", "waiting", "cdi.kubevirt.io/storage.bind.immediate.requested=true")
+    golden.await_phase("waiting", "Succeeded")
+    assert content(bytes_of, "waiting") == oci_image.make_disk(10, SIZE)
+    kubectl.until(lambda: imports("kept") == sorted(import_name("kept", d) for d in digests[1:]),
+                  "the first is collected")
+    assert content(bytes_of, "waiting") == oci_image.make_disk(10, SIZE)
+
+    # the tag moves back to what is still there: nothing is fetched, and it is not collected
+    images.foreign.copy(images.url(f"kept@{digests[1]}"), images.url("kept:latest"))
+    poll("kept")
+    await_source("kept", import_name("kept", digests[1]))
+    assert import_name("kept", digests[1]) in imports("kept")
+
+
+def test_a_registry_that_is_down_leaves_the_old_image_in_service(images, bytes_of):
+    first = images.push("down:1.0.0", 20)
+    kubectl.apply(cron("down", images, "down"))
+    await_source("down", import_name("down", first))
+    images.stop()
+    try:
+        poll("down")
+        status, reason, message = golden.await_reason("dataimportcron", "down", "UpToDate",
+                                                      "NoDigest", timeout_s=90)
+        assert status == "False" and "Unable to reach docker://" in message
+        assert golden.condition("datasource", "down", "Ready")[0] == "True"
+        kubectl.apply(golden.volume("meanwhile", golden.by_reference("down")))
+        golden.await_phase("meanwhile", "Succeeded")
+        assert content(bytes_of, "meanwhile") == oci_image.make_disk(20, SIZE)
+    finally:
+        images.go_on()
+    second = images.push("down:1.0.1", 21)
+    await_source("down", import_name("down", second), 120)  # by itself
+
+
+def test_killed_between_the_version_and_the_import(images, populator, bytes_of):
+    first = images.push("killed:1.0.0", 30)
+    kubectl.apply(cron("killed", images, "killed"))
+    kubectl.until(lambda: (kubectl.get("dataimportcron", "killed") or {}).get("status", {})
+                  .get("currentImports"), "the version is known")
+    populator.kill()
+    populator.start()
+    await_source("killed", import_name("killed", first), 90)
+    assert content(bytes_of, import_name("killed", first)) == oci_image.make_disk(30, SIZE)
+
+
+def test_a_version_that_vanishes_is_told_and_the_next_one_comes(images, bytes_of):
+    """The tag is there, what it stands for is not."""
+    digest = images.push("gone:1.0.0", 40)
+    path = os.path.join(images.registry.folder, "data", "docker", "registry", "v2", "blobs", "sha256",
+                        digest[7:9], digest[7:], "data")
+    os.rename(path, path + ".away")
+    kubectl.apply(cron("gone", images, "gone"))
+    kubectl.until(lambda: golden.condition("dataimportcron", "gone", "UpToDate")[2] not in
+                  ("", "no version is known yet"), "told")
+    assert golden.condition("dataimportcron", "gone", "UpToDate")[0] == "False"
+    second = images.push("gone:1.0.1", 41)
+    poll("gone")
+    await_source("gone", import_name("gone", second), 90)
+    assert imports("gone") == [import_name("gone", second)]
+
+
+def test_two_owners(images):
+    """As the example of the requirement: who made it controls it; it stays until both are gone."""
+    kubectl.apply({
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "ssp-cr", "namespace": "default"},
+    })
+    ssp = kubectl.get("configmap", "ssp-cr")["metadata"]["uid"]
+    owners = [{
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "name": "ssp-cr",
+        "uid": ssp,
+        "controller": True,
+        "blockOwnerDeletion": False,
+    }]
+    for order in (("dataimportcron", "configmap"), ("configmap", "dataimportcron")):
+        kubectl.apply({"apiVersion": "v1", "kind": "ConfigMap",
+                       "metadata": {"name": "ssp-cr", "namespace": "default"}})
+        owners[0]["uid"] = kubectl.get("configmap", "ssp-cr")["metadata"]["uid"]
+        images.push("shared:1.0.0", 50)
+        kubectl.apply(golden.data_source("shared", {"pvc": {"namespace": "default", "name": "shared"}},
+                                         ownerReferences=owners), cron("shared", images, "shared"))
+        kubectl.until(lambda: source_of("shared") != "shared", "adopted and pointed at the import")
+        found = kubectl.get("datasource", "shared")["metadata"]["ownerReferences"]
+        assert [(each["kind"], each["controller"], each["blockOwnerDeletion"]) for each in found] == [
+            ("ConfigMap", True, False), ("DataImportCron", False, False)
+        ]
+        names = {"dataimportcron": "shared", "configmap": "ssp-cr"}
+        kubectl.delete(order[0], names[order[0]])
+        time.sleep(5)  # the garbage collector's time
+        assert kubectl.get("datasource", "shared")
+        kubectl.delete(order[1], names[order[1]])
+        kubectl.until(lambda: kubectl.get("datasource", "shared") is None, "gone with both")
+
+
+def test_what_stays_behind_a_cron(images):
+    first = images.push("stays:1.0.0", 51)
+    for policy, has_source, has_import in (("All", True, True), ("None", False, False)):
+        kubectl.apply(cron("stays", images, "stays", retentionPolicy=policy))
+        await_source("stays", import_name("stays", first))
+        kubectl.delete("dataimportcron", "stays")
+        if not has_import:
+            kubectl.until(lambda: not imports("stays"), "the imports are gone")
+            kubectl.until(lambda: kubectl.get("datasource", "stays") is None, "the source is gone")
+        else:
+            time.sleep(5)
+            assert imports("stays") == [import_name("stays", first)]
+            assert not kubectl.get("datasource", "stays")["metadata"].get("ownerReferences")
+
+
+def test_http_by_its_etag(server, disk, bytes_of):
+    """The short form, without a template."""
+    server.files["/golden.raw"] = File(size=2 << 20, seed=60, etag='"one"')
+    spec = {
+        "source": {"http": {"url": server.url("/golden.raw")}},
+        "schedule": "@yearly",
+        "managedDataSource": "web",
+    }
+    kubectl.run("annotate", "storageclass", "rbd", "storageclass.kubevirt.io/is-default-virt-class=true")
+    try:
+        kubectl.apply(golden.item("DataImportCron", "web", spec))
+        kubectl.until(lambda: source_of("web"), "imported")
+        first = source_of("web")
+        poll("web")
+        golden.await_reason("dataimportcron", "web", "UpToDate", "UpToDate")
+        assert source_of("web") == first
+        server.files["/golden.raw"] = File(size=2 << 20, seed=61, etag='"two"')
+        poll("web")
+        kubectl.until(lambda: source_of("web") != first, "re-pointed")
+        assert bytes_of(kubectl.await_bound(source_of("web")), 2 << 20) == \
+            server.files["/golden.raw"].data
+    finally:
+        kubectl.run("annotate", "storageclass", "rbd", "storageclass.kubevirt.io/is-default-virt-class-")
+
+
+def test_what_is_wrong_with_a_cron_is_told(images):
+    kubectl.apply(cron("hours", images, "x", "0 25 * * *"),
+                  cron("away", images, "nothing-here", "@daily"))
+    kubectl.until(lambda: "hour: 25" in golden.condition("dataimportcron", "hours", "UpToDate")[2],
+                  "told")
+    kubectl.until(lambda: "nothing-here" in golden.condition("dataimportcron", "away", "UpToDate")[2],
+                  "told")
+
+
+def test_fifty_crons_are_spread_and_an_outage_blocks_none_of_the_others(images, populator):
+    """Twenty of a host that swallows everything, thirty of one that answers."""
+    digest = images.push("many:1.0.0", 70)
+    images_of = {"registry": {"url": images.url("many"), "certConfigMap": "registry-ca"}}
+    dead = {"registry": {"url": "docker://127.255.255.254:9/dead/image", "certConfigMap": "registry-ca"}}
+    started = time.monotonic()
+    kubectl.apply(*(golden.item("DataImportCron", f"many-{i}", {
+        "schedule": "* * * * *",
+        "managedDataSource": f"many-{i}",
+        "source": dead if i % 5 < 2 else images_of,
+    }) for i in range(50)))
+
+    def known():
+        return sum(1 for item in kubectl.get_all("dataimportcrons")
+                   if item.get("status", {}).get("currentImports"))
+
+    kubectl.until(lambda: known() == 30, "all that can be asked were", 90)
+    print(f"30 of 50 known after {time.monotonic() - started:.1f} s")
+    executed = [item["status"]["lastExecutionTimestamp"] for item in kubectl.get_all("dataimportcrons")
+                if item.get("status", {}).get("currentImports")]
+
+    def asked_again():
+        now = [item["status"]["lastExecutionTimestamp"] for item in kubectl.get_all("dataimportcrons")
+               if item.get("status", {}).get("currentImports")]
+        return now if all(new > old for new, old in zip(now, executed)) else None
+
+    again = kubectl.until(asked_again, "asked again by the schedule", 150)
+    seconds = {re.search(r":(\d\d)Z", text).group(1) for text in again}
+    print(f"{len(seconds)} different seconds of 30: {sorted(seconds)}")
+    assert len(seconds) >= 10, "spread over half a minute"
+    assert digest
