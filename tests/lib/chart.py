@@ -24,6 +24,13 @@ FULL = {
     "populator": {"allowLocalAddresses": True, "secretNamespaces": ["default"]},
     "sidecars": {"resizer": {"volumeAttributesClasses": True}},
     "node": {"topology": True},
+    "goldenImages": {"enabled": True, "namespace": "golden-images"},
+    "enableCommonBootImageImport": True,
+    "dataImportCronTemplates": [{
+        "metadata": {"name": "custom-image1"},
+        "spec": {"schedule": "0 */12 * * *", "managedDataSource": "custom1",
+                 "source": {"registry": {"url": "docker://myprivateregistry/custom1"}}},
+    }],
     "monitoring": {"podMonitor": {"enabled": True}, "rules": {"enabled": True},
                    "dashboard": {"enabled": True}},
 }
