@@ -31,6 +31,7 @@ gotool() {
 gotool_folder() {
   local files=("$GOTOOLS_DIR/$1"/go.{mod,sum}) key
   [[ ! -e $GOTOOLS_DIR/$1/ldflags ]] || files+=("$GOTOOLS_DIR/$1/ldflags")
+  [[ ! -e $GOTOOLS_DIR/$1/main.go ]] || files+=("$GOTOOLS_DIR/$1/main.go") # a program of our own
   go_find
   key=$({ cat "${files[@]}" && "$REPLY" version; } | sha256sum | cut -c 1-16)
   REPLY=$GOTOOLS_CACHE/$1-$key

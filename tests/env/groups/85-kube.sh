@@ -13,6 +13,11 @@ install_chart() {
   export IMPRINT_KUBECONFIG=$SCRATCH/imprint.kubeconfig
 }
 
+kubevirt_types() {
+  gotool kubevirt decode .
+  export KUBEVIRT_DECODE=$REPLY
+}
+
 export PRESET=release
 build_preset $PRESET
 ceph_ready
@@ -20,4 +25,5 @@ at_exit radosgw_down "$CEPH_DIR"
 step 'Start radosgw' radosgw_up "$CEPH_DIR"
 kube_ready csi-provisioner csi-snapshotter csi-resizer snapshot-controller helm
 step 'Install the chart' install_chart
+step "Build a program with KubeVirt's types" kubevirt_types
 pytest_run "$ROOT/tests/kube"
