@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import time
+import urllib.request
 
 import pytest
 
@@ -203,7 +204,61 @@ def test_the_fourth_import_collects_the_first_unless_it_is_cloned(images, bytes_
     assert import_name("kept", digests[1]) in imports("kept")
 
 
-def test_a_registry_that_is_down_leaves_the_old_image_in_service(images, bytes_of):
+def test_volumes_made_meanwhile_are_of_one_version(images, bytes_of):
+    """Either the old or the new one, whole, whenever they were made."""
+    images.push("mixed:1.0.0", 14)
+    second = import_name("mixed", images.push("mixed-next:1.0.0", 15))
+    kubectl.apply(cron("mixed", images, "mixed"))
+    kubectl.until(lambda: source_of("mixed"), "imported")
+    images.push("mixed:1.0.1", 15)
+    poll("mixed")
+    made = 0
+    while source_of("mixed") != second or made < 8:
+        kubectl.apply(golden.volume(f"meanwhile-{made}", golden.by_reference("mixed")),
+                      kubectl.claim(f"claimed-{made}", "16Mi", **golden.from_data_source("mixed")))
+        made += 1
+        assert made < 60
+    kubectl.apply(golden.volume(f"meanwhile-{made}", golden.by_reference("mixed")))
+    wanted = {oci_image.make_disk(14, SIZE): "old", oci_image.make_disk(15, SIZE): "new"}
+    names = [f"{kind}-{i}" for i in range(made) for kind in ("meanwhile", "claimed")]
+    found = [wanted.get(content(bytes_of, name), "a mix") for name in names]
+    print(found)
+    assert set(found) <= {"old", "new"}
+    assert wanted[content(bytes_of, f"meanwhile-{made}")] == "new"
+
+
+def test_an_import_that_is_killed_goes_on(server, populator, disk, bytes_of):
+    kubectl.run("annotate", "storageclass", "rbd", "storageclass.kubevirt.io/is-default-virt-class=true")
+    server.slow_s = 0.05
+    try:
+        kubectl.apply(golden.item("DataImportCron", "slow", {
+            "source": {"http": {"url": server.url("/disk.qcow2")}},
+            "schedule": "@yearly",
+            "managedDataSource": "slow",
+        }))
+        kubectl.until(lambda: server.sent > 4 << 20, "the import runs")
+        golden.await_reason("dataimportcron", "slow", "Progressing", "ImportProgressing")
+        assert golden.condition("dataimportcron", "slow", "UpToDate")[:2] == \
+            ("False", "ImportProgressing")
+        assert source_of("slow") is None, "nothing is in service before it is complete"
+        populator.kill()
+        server.slow_s = 0
+        populator.start()
+        kubectl.until(lambda: source_of("slow"), "in service", 90)
+        assert bytes_of(kubectl.await_bound(source_of("slow")), 64 << 20) == disk["raw"]
+        assert server.sent < 2 * len(disk["qcow2"]), "it did not begin anew"
+    finally:
+        kubectl.run("annotate", "storageclass", "rbd", "storageclass.kubevirt.io/is-default-virt-class-")
+
+
+def metric(populator, name, cron_name):
+    with urllib.request.urlopen(f"http://{populator.metrics}/metrics", timeout=10) as answer:
+        found = re.search(rf'^{name}{{object_namespace="default",name="{cron_name}"}} (\d+)$',
+                          answer.read().decode(), re.M)
+    return found and int(found.group(1))
+
+
+def test_a_registry_that_is_down_leaves_the_old_image_in_service(images, populator, bytes_of):
     first = images.push("down:1.0.0", 20)
     kubectl.apply(cron("down", images, "down"))
     await_source("down", import_name("down", first))
@@ -214,6 +269,10 @@ def test_a_registry_that_is_down_leaves_the_old_image_in_service(images, bytes_o
                                                       "NoDigest", timeout_s=90)
         assert status == "False" and "Unable to reach docker://" in message
         assert golden.condition("datasource", "down", "Ready")[0] == "True"
+        assert metric(populator, "imprint_data_import_cron_outdated", "down") == 1
+        assert metric(populator, "imprint_data_import_cron_failed_polls", "down") >= 1
+        assert metric(populator, "imprint_data_import_cron_image_age_seconds", "down") < 600
+        assert metric(populator, "imprint_data_source_not_ready", "down") == 0
         kubectl.apply(golden.volume("meanwhile", golden.by_reference("down")))
         golden.await_phase("meanwhile", "Succeeded")
         assert content(bytes_of, "meanwhile") == oci_image.make_disk(20, SIZE)
@@ -221,6 +280,7 @@ def test_a_registry_that_is_down_leaves_the_old_image_in_service(images, bytes_o
         images.go_on()
     second = images.push("down:1.0.1", 21)
     await_source("down", import_name("down", second), 120)  # by itself
+    assert metric(populator, "imprint_data_import_cron_outdated", "down") == 0
 
 
 def test_killed_between_the_version_and_the_import(images, populator, bytes_of):
