@@ -5,11 +5,13 @@
 
 #include "lib/base/memory.h"
 #include "populator/format/qcow2_map.h"
+#include "populator/transfer/data_ranges.h"
 
 struct qcow2_layout {
   struct layout layout;
   struct qcow2_file file;
   struct qcow2_map *map;
+  struct data_ranges ranges;
 };
 
 static_assert(QCOW2_CLUSTER_MAX + QCOW2_COMPRESSED_OVERHEAD <= LAYOUT_OVERHANG_MAX, "overhang");
@@ -32,6 +34,29 @@ add_extent(struct layout_extents *extents, const struct qcow2_extent *extent)
                                                       .is_encoded = extent->is_compressed});
 }
 
+/* Without its holes: a file whose clusters were all made beforehand (preallocation=metadata) has
+ * little else. */
+static int
+add_data(struct qcow2_layout *self, struct layout_extents *extents,
+         const struct qcow2_extent *extent, struct error **err)
+{
+  uint64_t at = extent->host_offset;
+  uint64_t end = at + extent->host_length;
+  while (at < end) {
+    uint64_t start, stop;
+    if (data_ranges_next(&self->ranges, at, end, &start, &stop, err) < 0)
+      return -1;
+    if (start < stop)
+      add_extent(extents, &(struct qcow2_extent){.virtual_offset = extent->virtual_offset + start -
+                                                                   extent->host_offset,
+                                                 .host_offset = start,
+                                                 .length = stop - start,
+                                                 .host_length = stop - start});
+    at = stop;
+  }
+  return 0;
+}
+
 static int
 layout_extents(struct layout *layout, uint64_t first, uint64_t end, struct layout_extents *extents,
                struct error **err)
@@ -40,8 +65,12 @@ layout_extents(struct layout *layout, uint64_t first, uint64_t end, struct layou
   struct qcow2_extents found = {0};
   extents->count = 0;
   int r = qcow2_map_chunk(self->map, first, end, &found, err);
-  for (size_t i = 0; r == 0 && i < found.count; i++)
-    add_extent(extents, &found.items[i]);
+  for (size_t i = 0; r == 0 && i < found.count; i++) {
+    if (found.items[i].is_compressed)
+      add_extent(extents, &found.items[i]);
+    else
+      r = add_data(self, extents, &found.items[i], err);
+  }
   qcow2_extents_clear(&found);
   return r;
 }
@@ -64,6 +93,7 @@ layout_free(struct layout *layout)
 {
   struct qcow2_layout *self = (struct qcow2_layout *)layout;
   qcow2_map_close(self->map);
+  data_ranges_clear(&self->ranges);
   free(self);
 }
 
@@ -85,6 +115,7 @@ qcow2_layout_open(struct source *source, unsigned threads, struct layout **ret_l
     free(self);
     return -1;
   }
+  data_ranges_init(&self->ranges, source);
   self->layout.virtual_size = qcow2_map_header(self->map)->virtual_size;
   *ret_layout = &self->layout;
   return 0;

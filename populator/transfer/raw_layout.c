@@ -1,39 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "populator/transfer/raw_layout.h"
 
-#include <pthread.h>
-
-#include "lib/base/lock.h"
 #include "lib/base/memory.h"
+#include "populator/transfer/data_ranges.h"
 
 struct raw_layout {
   struct layout layout;
-  struct source *source;
-  pthread_mutex_t mutex; /* guards what the source has said last: */
-  uint64_t asked;        /* there are zeros from here … */
-  uint64_t start;        /* … to here, and data from here … */
-  uint64_t end;          /* … to here */
+  struct data_ranges ranges;
 };
-
-/* The source's answer, or the last one where that still tells: holes may be as long as thousands of
- * chunks, and asking may cost a round trip. */
-static int
-next_data(struct raw_layout *raw, uint64_t offset, uint64_t *ret_start, uint64_t *ret_end,
-          struct error **err)
-{
-  MUTEX_GUARD(&raw->mutex);
-  if (offset < raw->asked || offset >= raw->end) {
-    uint64_t start, end;
-    if (raw->source->ops->data_range(raw->source, offset, &start, &end, err) < 0)
-      return -1;
-    raw->asked = offset;
-    raw->start = start;
-    raw->end = end;
-  }
-  *ret_start = raw->start > offset ? raw->start : offset;
-  *ret_end = raw->end;
-  return 0;
-}
 
 static void
 add_extent(struct layout_extents *extents, uint64_t start, uint64_t end)
@@ -53,11 +27,9 @@ raw_extents(struct layout *layout, uint64_t first, uint64_t end, struct layout_e
   if (end > layout->virtual_size)
     end = layout->virtual_size;
   while (first < end) {
-    uint64_t start = first, stop = end;
-    if (raw->source->ops->data_range && next_data(raw, first, &start, &stop, err) < 0)
+    uint64_t start, stop;
+    if (data_ranges_next(&raw->ranges, first, end, &start, &stop, err) < 0)
       return -1;
-    if (stop > end)
-      stop = end;
     if (start >= stop)
       break;
     add_extent(extents, start, stop);
@@ -70,7 +42,7 @@ static void
 raw_close(struct layout *layout)
 {
   struct raw_layout *raw = (struct raw_layout *)layout;
-  (void)pthread_mutex_destroy(&raw->mutex);
+  data_ranges_clear(&raw->ranges);
   free(raw);
 }
 
@@ -85,7 +57,6 @@ raw_layout_new(struct source *source)
 {
   struct raw_layout *raw = xcalloc(1, sizeof(*raw));
   raw->layout = (struct layout){.ops = &ops, .virtual_size = source->size};
-  raw->source = source;
-  (void)pthread_mutex_init(&raw->mutex, NULL);
+  data_ranges_init(&raw->ranges, source);
   return &raw->layout;
 }

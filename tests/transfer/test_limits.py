@@ -3,6 +3,7 @@
 those objects that hold something."""
 
 import contextlib
+import gzip
 import os
 import random
 import threading
@@ -98,6 +99,43 @@ def test_ten_tebibytes_with_little_in_them(cluster, pool, imprint, tmp_path, nam
         assert opened.size() == 10 * TIB
         for number, offset in enumerate(places):
             assert opened.read(offset, MIB) == bytes([number + 1]) * MIB
+
+
+def test_a_hundred_gibibytes_out_of_a_pipe(imprint, tmp_path, image):
+    """Zeros in gzip: nothing that is read in one go is kept."""
+    path = tmp_path / "zeros.gz"
+    block = gzip.compress(bytes(64 * MIB), 6)
+    with open(path, "wb") as file:
+        for _ in range(100 * GIB // (64 * MIB)):
+            file.write(block)
+    with open(path, "rb") as stdin:
+        done, peak = watch(imprint.start("import", "-", image, "--json", stdin=stdin))
+    assert done.status == command.DONE, done
+    assert done.result["virtualSize"] == 100 * GIB and done.result["written"] == 0
+    assert 20 * MIB < peak <= RSS_MAX
+
+
+@pytest.mark.parametrize("form", ["raw", "preallocated"])
+def test_holes_of_a_file_are_not_read(cluster, pool, imprint, tmp_path, name, image, form):
+    """All clusters of such a qcow2 are there, and hold nothing."""
+    path = tmp_path / "image"
+    offsets = [0, 50 * GIB + 4096, 100 * GIB - MIB]
+    if form == "raw":
+        with open(path, "wb") as file:
+            file.truncate(100 * GIB)
+        options = ["-f", "raw"]
+    else:
+        qemu_img("create", "-f", "qcow2", "-o", "preallocation=metadata", path, 100 * GIB)
+        options = ["-f", "qcow2"]
+    qemu_io(path, *(f"write -P {n + 1} {offset} 1M" for n, offset in enumerate(offsets)), options=options)
+    done, peak = watch(imprint.start("import", path, image, "--json"))
+    assert done.status == command.DONE, done
+    assert peak <= RSS_MAX
+    assert done.result["written"] < 4 * MIB and done.result["fetched"] < 40 * MIB
+    with cluster.image(pool, name, read_only=True) as opened:
+        for number, offset in enumerate(offsets):
+            assert opened.read(offset, MIB) == bytes([number + 1]) * MIB
+        assert opened.read(MIB, MIB) == bytes(MIB)
 
 
 def objects(cluster, pool, name):
