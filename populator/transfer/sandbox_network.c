@@ -4,6 +4,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <string.h>
+#include <strings.h>
 
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
@@ -86,12 +87,22 @@ split_authority(const char *text, char **ret_host, char **ret_port)
   *ret_port = colon && colon[1] ? xstrdup(colon + 1) : NULL;
 }
 
+/* "bucket.localhost" is this machine (RFC 6761), which libcurl knows, but not every resolver. */
+static const char *
+resolvable(const char *host)
+{
+  static const char suffix[] = ".localhost";
+  size_t len = strlen(host);
+  bool is_local = len > strlen(suffix) && strcasecmp(host + len - strlen(suffix), suffix) == 0;
+  return is_local ? suffix + 1 : host;
+}
+
 static int
 add_host(struct net_policy *policy, const char *host, uint16_t port, struct error **err)
 {
   struct addrinfo *found = NULL;
   struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
-  int r = getaddrinfo(host, NULL, &hints, &found);
+  int r = getaddrinfo(resolvable(host), NULL, &hints, &found);
   if (r != 0)
     return error_set(err, ERROR_UNAVAILABLE, "resolve '%s': %s", host, gai_strerror(r));
   for (const struct addrinfo *at = found; at; at = at->ai_next)
