@@ -137,6 +137,16 @@ def test_bash_completes(typed, tmp_path):
     assert set(done.stdout.split()) == COMPLETED[typed]
 
 
+def test_fish_completes(tmp_path):
+    script = tmp_path / "completion"
+    script.write_text(program("--completion", "fish").stdout)
+    for typed, offered in (("imprint ex", {"export"}), ("imprint import --che", {"--checksum"}),
+                           ("imprint export a b --compress ", {"zlib", "zstd", "none"})):
+        done = subprocess.run(["fish", "--no-config", "-c", f"source {script}; complete -C '{typed}'"],
+                              capture_output=True, text=True, check=True)
+        assert {line.split("\t")[0] for line in done.stdout.splitlines() if line} == offered
+
+
 def test_the_codes_are_those(imprint, pool, disk, image, tmp_path):
     """Each that does not need a fault; the others are with their faults."""
     assert imprint.run("import", disk, image).status == 0

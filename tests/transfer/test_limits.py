@@ -35,7 +35,7 @@ def large(tmp_path_factory):
     return folder / "large.qcow2"
 
 
-def watch(running):
+def watch(running, timeout_s=300):
     """Waits for the end; (how it ended, peak of its memory)."""
     peak = [0]
 
@@ -46,7 +46,7 @@ def watch(running):
 
     thread = threading.Thread(target=look)
     thread.start()
-    done = running.wait(timeout_s=300)
+    done = running.wait(timeout_s=timeout_s)
     thread.join()
     return done, peak[0]
 
@@ -109,7 +109,7 @@ def test_a_hundred_gibibytes_out_of_a_pipe(imprint, tmp_path, image):
         for _ in range(100 * GIB // (64 * MIB)):
             file.write(block)
     with open(path, "rb") as stdin:
-        done, peak = watch(imprint.start("import", "-", image, "--json", stdin=stdin))
+        done, peak = watch(imprint.start("import", "-", image, "--json", stdin=stdin), 600)
     assert done.status == command.DONE, done
     assert done.result["virtualSize"] == 100 * GIB and done.result["written"] == 0
     assert 20 * MIB < peak <= RSS_MAX
