@@ -16,7 +16,7 @@ PAGE = os.path.join(ROOT, "docs", "cli.md")
 WRAPPER = """#!/bin/bash
 case $1 in
   --*) exec {program} "$@" ;;
-  import | inspect | export | push) set -- "$@" --allow-local-addresses --insecure-registry ;;
+  import | inspect | resolve | export | push) set -- "$@" --allow-local-addresses --insecure-registry ;;
 esac
 exec {program} "$@" --conf {conf} --id imprint --keyring {keyring}
 """
