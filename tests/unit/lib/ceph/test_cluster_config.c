@@ -217,17 +217,43 @@ test_an_id_stands_once(void)
                 "clusters[2].clusterID: 'a' is that of clusters[0] already");
 }
 
-/* JSON leaves it open; the last one counts, and nothing of the others stays behind. */
+/* JSON leaves open which one counts; whoever wrote it meant one of them. */
 static void
-test_a_field_given_twice_counts_once(void)
+test_a_field_given_twice_is_refused(void)
 {
+  const char *twice = "a field is there twice";
+  check_refused("{\"clusters\": [{\"clusterID\": \"a\", \"confFile\": \"/1\","
+                " \"confFile\": \"/2\"}]}",
+                twice);
+  check_refused("{\"clusters\": [{\"clusterID\": \"a\", \"clusterI\\u0044\": \"b\","
+                " \"confFile\": \"/1\"}]}",
+                twice);
+  check_refused("{\"clusters\": [], \"clusters\": [{\"clusterID\": \"a\", \"confFile\": \"/1\"}]}",
+                twice);
   struct cluster_configs configs;
-  REQUIRE(parse("{\"clusters\": [{\"clusterID\": \"a\", \"clusterID\": \"b\","
-                " \"monitors\": [\"x\"], \"monitors\": [\"y\"]}]}",
-                &configs, NULL) == 0);
-  CHECK_STRING(configs.items[0].cluster_id, "b");
-  CHECK_STRING(configs.items[0].monitors, "y");
+  REQUIRE(parse("{\"clusters\": [{\"clusterID\": \"a\", \"user\": \"q:\\\":\\\\\","
+                " \"monitors\": [\"[v2:10.0.0.1:3300,v1:10.0.0.1:6789]\"]}]}",
+                &configs, NULL) == 0); /* colons in strings are none */
+  CHECK_STRING(configs.items[0].user, "q:\":\\");
   cluster_configs_clear(&configs);
+}
+
+static void
+test_what_stands_beside_the_clusters_is_refused_by_name(void)
+{
+  check_refused("{\"cluster\": 1, \"clusters\": [{\"clusterID\": \"a\", \"confFile\": \"/1\"}]}",
+                "'cluster': unknown field; known is clusters");
+}
+
+static void
+test_nothing_may_follow_a_nul(void)
+{
+  static const char json[] =
+      "{\"clusters\": [{\"clusterID\": \"a\", \"confFile\": \"/1\"}]}\0{\"more\": 1}";
+  struct cluster_configs configs;
+  CLEANUP(error_freep) struct error *err = NULL;
+  CU_ASSERT_EQUAL(cluster_configs_parse(json, sizeof(json) - 1, &configs, &err), -1);
+  CHECK_ERROR(&err, ERROR_INVALID_ARGUMENT, "it holds a NUL character");
 }
 
 static void
@@ -263,5 +289,6 @@ UNIT_MAIN("lib/ceph/cluster_config", UNIT_TEST(test_every_field_arrives),
           UNIT_TEST(test_a_nul_character_is_refused),
           UNIT_TEST(test_an_unknown_field_is_refused_by_name),
           UNIT_TEST(test_fields_that_exclude_each_other), UNIT_TEST(test_an_id_stands_once),
-          UNIT_TEST(test_a_field_given_twice_counts_once),
-          UNIT_TEST(test_equal_compares_every_field))
+          UNIT_TEST(test_a_field_given_twice_is_refused),
+          UNIT_TEST(test_what_stands_beside_the_clusters_is_refused_by_name),
+          UNIT_TEST(test_nothing_may_follow_a_nul), UNIT_TEST(test_equal_compares_every_field))
