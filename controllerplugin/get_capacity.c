@@ -7,15 +7,28 @@
 #include "csi/volume/parameters.h"
 #include "csi/volume/proto_map.h"
 #include "lib/base/memory.h"
+#include "lib/ceph/location.h"
+
+/* The one who asked named something that is not there: his argument is at fault. */
+static int
+blame_parameter(const char *name, struct error **err)
+{
+  if (err && (*err)->code == ERROR_NOT_FOUND)
+    (*err)->code = ERROR_INVALID_ARGUMENT;
+  return error_wrap(err, "parameter '%s'", name);
+}
 
 static int
 capacity_of_pool(struct controller *controller, const struct volume_parameters *parameters,
                  uint64_t *ret_bytes, struct error **err)
 {
   CLEANUP(cluster_unrefp) struct cluster *cluster = NULL;
-  if (clusters_get(controller->clusters, parameters->cluster_id, &cluster, err) < 0)
-    return -1;
+  CLEANUP(location_closep) struct location *location = NULL;
   const char *pool = parameters->data_pool ? parameters->data_pool : parameters->pool;
+  if (clusters_get(controller->clusters, parameters->cluster_id, &cluster, err) < 0)
+    return blame_parameter("clusterID", err);
+  if (location_open(cluster, pool, "", &location, err) < 0)
+    return blame_parameter(parameters->data_pool ? "dataPool" : "pool", err);
   return cluster_pool_available(cluster, pool, ret_bytes, err);
 }
 

@@ -238,7 +238,21 @@ mon_command_json(struct cluster *cluster, const char *command, struct json_objec
   if (text)
     rados_buffer_free(text);
   *ret_answer = json_tokener_parse(copy);
+  if (!*ret_answer)
+    return error_set(err, ERROR_UNAVAILABLE, "the monitors of cluster '%s' sent what is not JSON",
+                     cluster_id(cluster));
   return 0;
+}
+
+/* The text of a member; NULL when it has none. */
+static const char *
+text_of(struct json_object *object, const char *key)
+{
+  struct json_object *value;
+  if (!json_object_object_get_ex(object, key, &value) ||
+      !json_object_is_type(value, json_type_string))
+    return NULL;
+  return json_object_get_string(value);
 }
 
 int
@@ -246,15 +260,15 @@ cluster_read_blocklist(struct cluster *cluster, struct string_map *ret_addresses
                        struct error **err)
 {
   CLEANUP(json_object_putp) struct json_object *list = NULL;
-  struct json_object *address;
   *ret_addresses = (struct string_map){0};
   if (mon_command_json(cluster, "{\"prefix\":\"osd blocklist ls\",\"format\":\"json\"}", &list,
                        err) < 0)
     return -1;
   size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
   for (size_t i = 0; i < count; i++) {
-    if (json_object_object_get_ex(json_object_array_get_idx(list, i), "addr", &address))
-      string_map_set(ret_addresses, json_object_get_string(address), "");
+    const char *address = text_of(json_object_array_get_idx(list, i), "addr");
+    if (address)
+      string_map_set(ret_addresses, address, "");
   }
   return 0;
 }
@@ -263,14 +277,14 @@ cluster_read_blocklist(struct cluster *cluster, struct string_map *ret_addresses
 static int
 find_available(struct json_object *df, const char *pool, uint64_t *ret_bytes)
 {
-  struct json_object *pools, *stats, *value, *name;
-  if (!json_object_object_get_ex(df, "pools", &pools))
+  struct json_object *pools, *stats, *value;
+  if (!json_object_object_get_ex(df, "pools", &pools) ||
+      !json_object_is_type(pools, json_type_array))
     return -1;
   for (size_t i = 0; i < json_object_array_length(pools); i++) {
     struct json_object *item = json_object_array_get_idx(pools, i);
-    if (json_object_object_get_ex(item, "name", &name) &&
-        strcmp(json_object_get_string(name), pool) == 0 &&
-        json_object_object_get_ex(item, "stats", &stats) &&
+    const char *name = text_of(item, "name");
+    if (name && strcmp(name, pool) == 0 && json_object_object_get_ex(item, "stats", &stats) &&
         json_object_object_get_ex(stats, "max_avail", &value)) {
       *ret_bytes = json_object_get_uint64(value);
       return 0;
@@ -286,7 +300,7 @@ cluster_pool_available(struct cluster *cluster, const char *pool, uint64_t *ret_
   CLEANUP(json_object_putp) struct json_object *df = NULL;
   if (mon_command_json(cluster, "{\"prefix\":\"df\",\"format\":\"json\"}", &df, err) < 0)
     return -1;
-  if (!df || find_available(df, pool, ret_bytes) < 0)
+  if (find_available(df, pool, ret_bytes) < 0)
     return error_set(err, ERROR_NOT_FOUND, "cluster '%s' says nothing of the space in pool '%s'",
                      cluster_id(cluster), pool);
   return 0;

@@ -37,6 +37,8 @@ int
 directory_id_of(struct location *location, const char *name, char **ret_id, struct error **err)
 {
   int r = ask(location, "dir_get_id", name, ret_id);
+  if (r == -ENOENT)
+    return error_set(err, ERROR_NOT_FOUND, "there is no image '%s/%s'", location->label, name);
   if (r < 0)
     return location_error_set(location, err, r, "look up image '%s/%s'", location->label, name);
   return 0;
@@ -46,6 +48,9 @@ int
 directory_name_of(struct location *location, const char *id, char **ret_name, struct error **err)
 {
   int r = ask(location, "dir_get_name", id, ret_name);
+  if (r == -ENOENT)
+    return error_set(err, ERROR_NOT_FOUND, "there is no image with id '%s' in '%s'", id,
+                     location->label);
   if (r < 0)
     return location_error_set(location, err, r, "look up image id '%s' in '%s'", id,
                               location->label);

@@ -144,8 +144,14 @@ def test_get_capacity(cluster, client):
         ).available_capacity
         == 0
     )
-    with refused(CODES.INVALID_ARGUMENT, "'poool'"):
-        client.GetCapacity(parameters=parameters(poool="x"))
+    for changed, said in (
+        ({"poool": "x"}, "'poool'"),
+        ({"pool": "nowhere"}, "parameter 'pool': cluster .* has no pool 'nowhere'"),
+        ({"dataPool": "nowhere"}, "parameter 'dataPool': cluster .* has no pool 'nowhere'"),
+        ({"clusterID": "nowhere"}, "parameter 'clusterID': no cluster 'nowhere'"),
+    ):
+        with refused(CODES.INVALID_ARGUMENT, said):
+            client.GetCapacity(parameters=parameters(**changed))
 
 
 def test_get_capacity_falls_with_use(cluster, client):
