@@ -107,3 +107,20 @@ def test_both_make_the_same(cluster, tmp_path, kind):
                                                                         bytes(len(content)))
         volumes.delete_all(clients[0])
         volumes.assert_nothing_left(cluster)
+
+
+def test_both_take_the_same_snapshot(cluster, tmp_path):
+    """One snapshot each name, and the same answer from both."""
+    with two_controllers(cluster, tmp_path) as (_, clients):
+        origin = create(clients[0], "origin", SIZE).volume_id
+        calls = [(client, f"s{i}") for i in range(VOLUMES // 2) for client in clients]
+        with concurrent.futures.ThreadPoolExecutor(16) as threads:
+            taken = list(threads.map(
+                lambda call: volumes.patiently(
+                    lambda: volumes.snapshot(call[0], call[1], origin)), calls))
+        assert taken[::2] == taken[1::2]
+        handles = {snap.snapshot_id for snap in taken}
+        assert len(handles) == VOLUMES // 2
+        assert {snap.snapshot_id for snap in volumes.listed_snapshots(clients[1])} == handles
+        volumes.delete_all(clients[1])
+        volumes.assert_nothing_left(cluster)
