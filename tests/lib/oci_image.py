@@ -97,13 +97,17 @@ class Image:
 
 
 def index(*images, variant=None):
-    """An index of images by platform, as bytes."""
+    """An index of images by platform, as bytes. What is for no platform at all (attestations, as docker
+    pushes them) is an image for "unknown"."""
+    def os_of(image):
+        return "unknown" if image.architecture == "unknown" else "linux"
+
     return json.dumps({
         "schemaVersion": 2,
         "mediaType": INDEX,
         "manifests": [
             descriptor(MANIFEST, image.manifest,
-                       platform={"os": "linux", "architecture": image.architecture,
+                       platform={"os": os_of(image), "architecture": image.architecture,
                                  **({"variant": variant} if variant else {})})
             for image in images
         ],

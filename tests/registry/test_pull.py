@@ -180,6 +180,15 @@ def test_an_index_is_chosen_from(foreign, real, tmp_path, disk, other_disk):
             tool("cat", url, platform="s390x")
 
 
+def test_attestations_beside_an_image_are_passed_over(foreign, real, tmp_path, disk):
+    """docker pushes one for each image, for no platform; here it comes first."""
+    image = oci_image.Image(oci_image.tar(("disk/a", disk)), architecture="amd64")
+    attestation = oci_image.Image(oci_image.tar(("statement.json", b"{}")), architecture="unknown")
+    url = pushed(foreign, real, tmp_path, "pull/attested:1", attestation, image,
+                 combined=oci_image.index(attestation, image), flags=["--all", "--preserve-digests"])
+    assert tool("cat", url, platform="amd64") == disk
+
+
 def test_one_image_alone_is_for_everyone_who_does_not_ask(foreign, real, tmp_path, disk):
     image = oci_image.Image(oci_image.tar(("disk/a", disk)), architecture="s390x")
     url = pushed(foreign, real, tmp_path, "pull/alone:1", image)
