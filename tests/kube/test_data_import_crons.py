@@ -14,7 +14,7 @@ import golden
 import kubectl
 import oci_image
 from fault_server import File
-from registry import Foreign, Registry
+from registry import PASSWORD, USER, Foreign, Registry
 
 POLL = "imprint.hypercloud.tmaxanc.com/poll"
 LABEL = "cdi.kubevirt.io/dataImportCron"
@@ -384,6 +384,79 @@ def test_http_by_its_etag(server, disk, bytes_of):
             server.files["/golden.raw"].data
     finally:
         kubectl.run("annotate", "storageclass", "rbd", "storageclass.kubevirt.io/is-default-virt-class-")
+
+
+def test_a_password_of_the_crons_own_namespace(tmp_path, bytes_of):
+    """The Secret as DataVolumes have it; it comes after the cron."""
+    with Registry(tmp_path / "closed", "tls", "password") as closed:
+        image = oci_image.Image(oci_image.tar(("disk/disk.img", oci_image.make_disk(80, SIZE))))
+        layout = oci_image.layout(tmp_path / "layout", image)
+        Foreign(tmp_path).copy(f"oci:{layout}:latest", closed.url("closed:1.0.0"),
+                               f"--dest-creds={USER}:{PASSWORD}")
+        with open(closed.ca, encoding="ascii") as file:
+            kubectl.apply({
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {"name": "closed-ca", "namespace": "default"},
+                "data": {"ca.crt": file.read()},
+            })
+        kubectl.apply(golden.item("DataImportCron", "closed", {
+            "schedule": "@daily",
+            "managedDataSource": "closed",
+            "template": {
+                "spec": {
+                    "source": {
+                        "registry": {
+                            "url": closed.url("closed"),
+                            "certConfigMap": "closed-ca",
+                            "secretRef": "closed-login"
+                        }
+                    },
+                    "storage": {"storageClassName": "rbd"},
+                }
+            },
+        }))
+        kubectl.until(
+            lambda: "closed-login" in golden.condition("dataimportcron", "closed", "UpToDate")[2], "told")
+        kubectl.apply({
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": "closed-login", "namespace": "default"},
+            "stringData": {"accessKeyId": USER, "secretKey": PASSWORD},
+        })
+        await_source("closed", import_name("closed", image.digest))
+        assert content(bytes_of, import_name("closed", image.digest)) == oci_image.make_disk(80, SIZE)
+        kubectl.delete("secret", "closed-login")
+
+
+def test_s3_by_its_etag(s3, bytes_of):
+    def put(seed):
+        s3["client"].put_object(Bucket="vm-images", Key="golden.raw", Body=oci_image.make_disk(seed, SIZE))
+
+    put(90)
+    kubectl.apply({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "golden-keys", "namespace": "default"},
+        "stringData": {"accessKeyId": s3["access_key"], "secretKey": s3["secret_key"]},
+    }, golden.item("DataImportCron", "stored", {
+        "schedule": "@daily",
+        "managedDataSource": "stored",
+        "template": {
+            "spec": {
+                "source": {
+                    "s3": {"url": f"{s3['endpoint']}/vm-images/golden.raw", "secretRef": "golden-keys"}
+                },
+                "storage": {"storageClassName": "rbd"},
+            }
+        },
+    }))
+    first = kubectl.until(lambda: source_of("stored"), "imported")
+    assert content(bytes_of, first) == oci_image.make_disk(90, SIZE)
+    put(91)
+    poll("stored")
+    second = kubectl.until(lambda: source_of("stored") != first and source_of("stored"), "re-pointed")
+    assert content(bytes_of, second) == oci_image.make_disk(91, SIZE)
 
 
 def test_what_is_wrong_with_a_cron_is_told(images):
