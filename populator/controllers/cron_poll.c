@@ -12,6 +12,9 @@
 #include "populator/controllers/import_source.h"
 
 #define JITTER_MAX_S 600
+/* Of one question. */
+#define RETRIES 1
+#define STALL_S 8
 #define RETRY_FIRST_S 15
 #define RETRY_DOUBLINGS 6
 /* Several populators do not ask at once; whoever is first is seen by the others. */
@@ -89,7 +92,7 @@ due_s(const struct kube_object *cron, int64_t *ret_at_s, struct error **err)
 {
   const char *schedule = json_text(cron->json, "spec", "schedule");
   int64_t failures = json_number(cron->json, "status", "failedPolls");
-  time_t last;
+  time_t last = 0;
   *ret_at_s = INT64_MAX;
   bool is_first =
       kube_time_parse(json_text(cron->json, "status", "lastExecutionTimestamp"), &last) < 0;
@@ -121,6 +124,8 @@ ask(struct populator *populator, const struct kube_object *cron, struct error **
   struct json_object *job;
   if (import_source_job(populator, cron->ns, source, &job, err) < 0)
     return -1;
+  json_put_at(job, json_object_new_int(RETRIES), "retries"); /* it is asked again anyway */
+  json_put_at(job, json_object_new_int(STALL_S), "stall");
   CLEANUP(freep) char *host = host_of(import_source_url(source));
   lookups_start(populator->lookups, key, host, "resolve", job);
   return 0;

@@ -18,6 +18,8 @@
 static const struct kube_kind *const kind = &data_import_crons;
 
 #define USED_MS 10000
+/* What was written comes back as a change, which calls; this is for when it does not. */
+#define SETTLE_MS 2000
 #define WAITING_MS 10000
 
 /* How things are with a cron, and what to say of it. */
@@ -239,7 +241,7 @@ advance(struct populator *populator, const struct kube_object *cron, int64_t *re
       json_object_put(status);
       return -1;
     }
-    *ret_again_ms = 0;
+    *ret_again_ms = SETTLE_MS;
     return write_status(populator, &view, status, err);
   }
   if (act(populator, &view, status, &has_used, err) < 0) {
