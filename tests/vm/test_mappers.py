@@ -4,6 +4,7 @@
 import pytest
 
 import volumes
+from inline import Inline
 from staged import Staged
 from volumes import MIB
 
@@ -54,6 +55,35 @@ def test_auto_takes_nbd_for_features_that_the_kernel_lacks(guests, control):
             staged.publish()
             assert "mapped by nbd" in staged.stats().volume_condition.message
     assert "krbd lacks the image's features 0x40" in guests[0].plugin_log()
+
+
+def test_options_of_the_storage_class(guests, control):
+    volume = volumes.create(control, "v", 64 * MIB, parameters=volumes.parameters(
+        mapper="krbd", mapOptions="krbd:queue_depth=64,lock_on_read;nbd:io-timeout=60"))
+    with guests[0].client() as client:
+        with Staged(client, guests[0], volume):
+            shown = guests[0].sh("cat /sys/bus/rbd/devices/*/config_info")
+            assert "queue_depth=64" in shown and "lock_on_read" in shown, shown
+            assert "io-timeout" not in shown
+
+
+def test_inline_volume(cluster, guests, control):
+    guest = guests[0]
+    parameters = volumes.parameters(**{"csi.storage.k8s.io/pvc/namespace": "team-a"})
+    volume = volumes.create(control, "v", 64 * MIB, parameters=parameters)
+    with guest.client() as client:
+        with Staged(client, guest, volume, "ext4") as staged:
+            guest.sh(f"echo golden > {staged.publish()}/file; sync")
+        snapshot = volumes.snapshot(control, "s", volume.volume_id)
+        inline = Inline(client, guest, "pod", snapshotHandle=snapshot.snapshot_id, mapper="krbd")
+        target = inline.publish()
+        assert guest.sh(f"cat {target}/file; echo mine > {target}/file").strip() == "golden"
+        stats = client.NodeGetVolumeStats(volume_id=inline.volume_id, volume_path=target)
+        assert "mapped by krbd" in stats.volume_condition.message
+        inline.unpublish()
+    assert guest.leftovers() == []
+    left = lambda: [name for name in cluster.images(volumes.POOL) if name.startswith("imprint.e")]
+    assert left() == []
 
 
 def test_nbd_process_is_replaced(guests, control):

@@ -38,6 +38,21 @@ def test_block_volume_on_both(guests, control):
                         assert read == word
 
 
+def test_readers_on_both(guests, control):
+    """ReadOnlyMany: each has the device read-only."""
+    volume = volumes.create(control, "v", 64 * MIB, parameters=volumes.parameters(mapper="krbd"))
+    with guests[0].client() as here, guests[1].client() as there:
+        with Staged(here, guests[0], volume, "ext4") as staged:
+            guests[0].sh(f"echo kept > {staged.publish()}/file; sync")
+        mode = "MULTI_NODE_READER_ONLY"
+        with Staged(here, guests[0], volume, "ext4", mode=mode) as first:
+            with Staged(there, guests[1], volume, "ext4", mode=mode) as second:
+                for guest, staged in ((guests[0], first), (guests[1], second)):
+                    target = staged.publish()
+                    assert guest.sh(f"cat {target}/file; cat /sys/block/rbd*/ro") == "kept\n1\n"
+                    assert "refused" in guest.sh(f"touch {target}/other || echo refused")
+
+
 def test_a_node_that_was_let_go_of(cluster, guests, control):
     """The cluster turns its client away: staging says so while the device is in use, and makes a new
     one when it is not."""
