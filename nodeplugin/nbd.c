@@ -30,7 +30,7 @@
 
 #define PROGRAM "rbd-nbd"
 #define COOKIE_PREFIX "imprint:"
-#define START_WAIT_MS 30000
+#define START_WAIT_MS 60000
 #define UNMAP_WAIT_MS 30000
 #define PAUSE_MS 20
 /* I/O waits so long for a new process; the restart of a pod takes some seconds. */
@@ -48,9 +48,15 @@ static const struct option_rule unmap_rules[] = {
 };
 
 static void
+pause_ms(int64_t ms)
+{
+  (void)nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
+
+static void
 pause_a_moment(void)
 {
-  (void)nanosleep(&(struct timespec){.tv_nsec = PAUSE_MS * 1000000L}, NULL);
+  pause_ms(PAUSE_MS);
 }
 
 static bool
@@ -225,6 +231,7 @@ wait_until_served(const struct mapper_env *env, const struct map_request *reques
 {
   int64_t deadline_ms = clock_now_ms() + START_WAIT_MS;
   for (;;) {
+    int64_t began_ms = clock_now_ms();
     struct mapping mapping = {0};
     uint64_t size = 0;
     bool is_there = nbd_find(env, request->id, &mapping) && mapping.is_alive &&
@@ -239,7 +246,8 @@ wait_until_served(const struct mapper_env *env, const struct map_request *reques
       return error_set(err, ERROR_UNAVAILABLE, PROGRAM " %s: %s",
                        has_ended ? "ended" : "does not serve the device", said);
     }
-    pause_a_moment();
+    /* Looking must not take the processor from the one that is waited for. */
+    pause_ms(PAUSE_MS + 2 * (clock_now_ms() - began_ms));
   }
 }
 
