@@ -469,7 +469,8 @@ def test_what_is_wrong_with_a_cron_is_told(images):
 
 
 def test_fifty_crons_are_spread_and_an_outage_blocks_none_of_the_others(images, populator):
-    """Twenty of a host that swallows everything, thirty of one that answers."""
+    """Twenty of a host that refuses, thirty of one that answers. (One that hangs: the unit test of
+    populator/work/lookups.)"""
     digest = images.push("many:1.0.0", 70)
     images_of = {"registry": {"url": images.url("many"), "certConfigMap": "registry-ca"}}
     dead = {"registry": {"url": "docker://127.255.255.254:9/dead/image", "certConfigMap": "registry-ca"}}
