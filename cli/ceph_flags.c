@@ -45,16 +45,23 @@ ceph_flags_connect(struct cluster **ret_cluster, struct error **err)
   return r;
 }
 
+int
+ceph_flags_volume_config(const char *handle, struct cluster_config *ret_config, struct error **err)
+{
+  struct volume_id volume;
+  CLEANUP(clusters_closep) struct clusters *clusters = NULL;
+  if (volume_id_decode(handle, &volume, err) < 0 ||
+      clusters_open(clusters_file, NULL, &clusters, err) < 0)
+    return -1;
+  return clusters_config(clusters, volume.cluster_id, ret_config, err);
+}
+
 /* Of the cluster that a handle names. */
 static int
 add_volume_needs(const char *handle, struct confine_needs *needs, struct error **err)
 {
-  struct volume_id volume;
   struct cluster_config config = {0};
-  CLEANUP(clusters_closep) struct clusters *clusters = NULL;
-  if (volume_id_decode(handle, &volume, err) < 0 ||
-      clusters_open(clusters_file, NULL, &clusters, err) < 0 ||
-      clusters_config(clusters, volume.cluster_id, &config, err) < 0)
+  if (ceph_flags_volume_config(handle, &config, err) < 0)
     return -1;
   confine_needs_add_file(needs, clusters_file);
   int r = confine_needs_add_cluster(needs, &config, err);

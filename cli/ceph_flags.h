@@ -17,6 +17,9 @@ void ceph_flags_config(struct cluster_config *ret_config);
 /* What opening the place of an image takes. */
 int ceph_flags_add_needs(const struct image_spec *spec, struct confine_needs *needs,
                          struct error **err);
+/* The cluster that a handle names, by the plugins' file; to be cleared. */
+int ceph_flags_volume_config(const char *handle, struct cluster_config *ret_config,
+                             struct error **err);
 /* Connects to the cluster of an rbd: source once, if it is another one than that of the image
  * (NULL: there is none), so that its daemons are known before the confinement is sealed. */
 int ceph_flags_confine_source(const char *url, const struct image_spec *spec,

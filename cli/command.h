@@ -25,6 +25,7 @@ extern const struct command command_export;
 extern const struct command command_import;
 extern const struct command command_inspect;
 extern const struct command command_push;
+extern const struct command command_receive;
 extern const struct command command_resolve;
 extern const struct command command_rollback;
 

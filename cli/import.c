@@ -8,6 +8,7 @@
 #include "cli/interrupt.h"
 #include "cli/progress_view.h"
 #include "cli/source_flags.h"
+#include "cli/volume_source.h"
 #include "populator/transfer/import.h"
 
 /* What rbd itself makes by default, and every kernel since 5.3 maps. */
@@ -59,7 +60,7 @@ begin_confinement(const char *url, const struct image_spec *spec,
                   struct error **err)
 {
   struct confine_needs needs = {0};
-  int r = confine_needs_add_source(&needs, url, source, err);
+  int r = volume_source_add_needs(url, source, &needs, err);
   if (r == 0)
     r = ceph_flags_add_needs(spec, &needs, err);
   if (r == 0)
@@ -70,13 +71,14 @@ begin_confinement(const char *url, const struct image_spec *spec,
 
 /* Connects, and shuts the door behind it. */
 static int
-open_target(const char *url, struct image_spec *spec, struct confinement *confinement,
-            struct location **ret_location, struct error **err)
+open_ends(struct import_options *options, struct image_spec *spec, struct confinement *confinement,
+          char **ret_url, struct location **ret_location, struct error **err)
 {
   CLEANUP(location_closep) struct location *location = NULL;
   if (ceph_flags_open(spec, &location, err) < 0 ||
       confine_add_cluster(confinement, location->cluster, err) < 0 ||
-      ceph_flags_confine_source(url, spec, confinement, err) < 0 ||
+      ceph_flags_confine_source(options->url, spec, confinement, err) < 0 ||
+      volume_source_resolve(options->url, confinement, &options->source, ret_url, err) < 0 ||
       confine_seal(confinement, err) < 0)
     return -1;
   *ret_location = TAKE(location);
@@ -88,11 +90,13 @@ import_with(struct import_options *options, struct image_spec *spec, struct erro
 {
   CLEANUP(confinement_freep) struct confinement *confinement = NULL;
   CLEANUP(location_closep) struct location *location = NULL;
+  CLEANUP(freep) char *url = NULL;
   struct progress *progress = options->progress;
   struct import_result result;
   if (begin_confinement(options->url, spec, &options->source, &confinement, err) < 0 ||
-      open_target(options->url, spec, confinement, &location, err) < 0)
+      open_ends(options, spec, confinement, &url, &location, err) < 0)
     return -1;
+  options->url = url;
   options->location = location;
   options->image = spec->image;
   options->foreign = confinement_foreign(confinement);
@@ -162,7 +166,8 @@ const struct command command_import = {
         "SOURCE is a path, file:///PATH, - (standard input), http(s)://…, s3://BUCKET/KEY,\n"
         "docker://REGISTRY/REPOSITORY:TAG, oci-archive:PATH, docker-archive:PATH, nbd://…, "
         "nbds://…,\n"
-        "nbd+unix://… or rbd:POOL/IMAGE@SNAPSHOT. What it is, is told by its content: raw, qcow2,\n"
+        "nbd+unix://…, rbd:POOL/IMAGE@SNAPSHOT or volume:HANDLE. What it is, is told by its "
+        "content: raw, qcow2,\n"
         "vmdk, vdi, vhd, vhdx or qed, also inside gzip, xz, zstd or a tar archive. It is read "
         "once\n"
         "and written straight into RBD; zeros are not written. Killed at any moment and called\n"

@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/confine.h"
 #include "cli/source_flags.h"
+#include "cli/volume_source.h"
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
 
@@ -224,16 +225,17 @@ print_table(const struct inspection *i)
 }
 
 static int
-confine(const char *url, const struct source_options *options, struct confinement **ret_confinement,
-        struct error **err)
+confine(const char *url, struct source_options *options, struct confinement **ret_confinement,
+        char **ret_url, struct error **err)
 {
   CLEANUP(confinement_freep) struct confinement *confinement = NULL;
   struct confine_needs needs = {0};
-  int r = confine_needs_add_source(&needs, url, options, err);
+  int r = volume_source_add_needs(url, options, &needs, err);
   if (r == 0)
     r = confine_begin(&needs, &confinement, err);
   confine_needs_clear(&needs);
   if (r < 0 || ceph_flags_confine_source(url, NULL, confinement, err) < 0 ||
+      volume_source_resolve(url, confinement, options, ret_url, err) < 0 ||
       confine_seal(confinement, err) < 0)
     return -1;
   *ret_confinement = TAKE(confinement);
@@ -244,12 +246,13 @@ static int
 run(const struct arguments *arguments, struct error **err)
 {
   CLEANUP(confinement_freep) struct confinement *confinement = NULL;
+  CLEANUP(freep) char *url = NULL;
   struct source_options options;
   struct inspection inspection;
   source_flags_options(&options);
-  int r = confine(arguments->items[0], &options, &confinement, err);
+  int r = confine(arguments->items[0], &options, &confinement, &url, err);
   if (r == 0)
-    r = inspect(arguments->items[0], &options, &inspection, err);
+    r = inspect(url, &options, &inspection, err);
   cluster_config_clear(&options.ceph);
   if (r < 0)
     return error_wrap(err, "inspect");

@@ -15,8 +15,8 @@
 #include "lib/base/text.h"
 
 static const struct command *const commands[] = {
-    &command_import, &command_export,  &command_inspect,
-    &command_push,   &command_resolve, &command_rollback,
+    &command_import,  &command_export,  &command_inspect,  &command_push,
+    &command_receive, &command_resolve, &command_rollback,
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -6,15 +6,20 @@
 #include <string.h>
 
 #include "lib/base/memory.h"
+#include "lib/base/text.h"
 
 #define HEADERS_MAX 8
+/* So much is read for the sake of an answer; who sends more is cut off. */
+#define IGNORED_MAX_BYTES ((size_t)32 << 20)
 
 struct http_call {
   struct MHD_Connection *connection;
   char *path;
   char *method;
   void *state;
-  bool is_answered;
+  struct MHD_Response *response; /* what is answered, once that is known */
+  unsigned status;
+  size_t ignored; /* bytes of a body that nobody wants */
   struct {
     char *name;
     char *value;
@@ -61,8 +66,8 @@ http_call_answer(struct http_call *call, unsigned status, const char *content_ty
   (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
   for (size_t i = 0; i < call->header_count; i++)
     (void)MHD_add_response_header(response, call->headers[i].name, call->headers[i].value);
-  call->is_answered = MHD_queue_response(call->connection, status, response) == MHD_YES;
-  MHD_destroy_response(response);
+  call->response = response;
+  call->status = status;
 }
 
 static struct http_call *
@@ -73,6 +78,27 @@ call_new(struct MHD_Connection *connection, const char *path, const char *method
   call->path = xstrdup(path);
   call->method = xstrdup(method);
   return call;
+}
+
+static enum MHD_Result
+send_answer(struct http_call *call)
+{
+  return call->response ? MHD_queue_response(call->connection, call->status, call->response)
+                        : MHD_NO;
+}
+
+/* Whether a body comes whatever is answered. Who asks first ("Expect: 100-continue") need not send
+ * it. Others only listen when they have sent all: an answer that comes earlier, and the end of the
+ * connection behind it, is lost on them. */
+static bool
+has_body_under_way(const struct http_call *call)
+{
+  const char *length = http_call_header(call, MHD_HTTP_HEADER_CONTENT_LENGTH);
+  uint64_t bytes = 0;
+  bool is_bounded = length && text_to_u64(length, 10, &bytes) == 0 && bytes <= IGNORED_MAX_BYTES;
+  bool has_body =
+      (is_bounded && bytes > 0) || http_call_header(call, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+  return has_body && !http_call_header(call, MHD_HTTP_HEADER_EXPECT);
 }
 
 /* libmicrohttpd calls once with the head, then with each piece of the body, and once more behind
@@ -89,19 +115,22 @@ http_call_handle(void *context, struct MHD_Connection *connection, const char *p
   if (!call) {
     *state = call = call_new(connection, path, method);
     call->state = rules->service->begin(rules->context, call);
-    return call->is_answered || rules->service->take ? MHD_YES : MHD_NO;
-  }
-  if (call->is_answered) { /* whatever else is sent */
-    *data_len = 0;
-    return MHD_YES;
+    if (!call->response)
+      return rules->service->take ? MHD_YES : MHD_NO;
+    return has_body_under_way(call) ? MHD_YES : send_answer(call);
   }
   if (*data_len > 0) {
     size_t len = *data_len;
     *data_len = 0;
+    if (call->response) {
+      call->ignored += len;
+      return call->ignored <= IGNORED_MAX_BYTES ? MHD_YES : MHD_NO;
+    }
     return rules->service->take(call->state, call, data, len) == 0 ? MHD_YES : MHD_NO;
   }
-  rules->service->end(call->state, call);
-  return call->is_answered ? MHD_YES : MHD_NO;
+  if (!call->response)
+    rules->service->end(call->state, call);
+  return send_answer(call);
 }
 
 void
@@ -116,6 +145,8 @@ http_call_completed(void *context, struct MHD_Connection *connection, void **sta
     return;
   if (call->state && rules->service->close)
     rules->service->close(call->state);
+  if (call->response)
+    MHD_destroy_response(call->response);
   for (size_t i = 0; i < call->header_count; i++) {
     free(call->headers[i].name);
     free(call->headers[i].value);

@@ -167,7 +167,7 @@ make_volume(struct populator *populator, const struct kube_object *claim,
             struct error **err)
 {
   const struct image_claim asked = {(struct kube_object *)claim,
-                                    (struct kube_object *)storage_class, 0};
+                                    (struct kube_object *)storage_class, 0, NULL};
   struct image_claim sized = asked;
   if (quantity_of(json_at(claim->json, "spec", "resources", "requests", "storage"),
                   "size of the claim", &sized.bytes, err) < 0)
@@ -196,7 +196,7 @@ finish(struct populator *populator, const struct kube_object *volume,
 {
   struct made_volume made = {0};
   const struct image_claim bound = {(struct kube_object *)claim,
-                                    (struct kube_object *)storage_class, 0};
+                                    (struct kube_object *)storage_class, 0, NULL};
   int r = make_volume(populator, claim, storage_class, &made, err);
   if (r == 0)
     r = image_claim_bind(populator, &bound, &made, err);

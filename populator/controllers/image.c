@@ -10,8 +10,10 @@
 #include <string.h>
 
 #include "lib/base/memory.h"
+#include "populator/controllers/bound_volume.h"
 #include "populator/controllers/image_claim.h"
 #include "populator/controllers/image_source.h"
+#include "populator/controllers/image_upload.h"
 #include "populator/objects/condition.h"
 #include "populator/objects/quantity.h"
 #include "populator/work/volumes.h"
@@ -75,9 +77,11 @@ give_up(struct populator *populator, const struct kube_object *image, const char
 {
   CLEANUP(freep) char *key = transfer_key(image);
   const char *handle = json_text(image->json, "status", "volumeHandle");
-  if (image_claim_remove(populator, image, handle, err) < 0)
+  if (image_claim_remove(populator, image, handle, err) < 0 ||
+      image_upload_discard(populator, image, err) < 0)
     return -1;
   struct json_object *more = one_member("volumeHandle", NULL);
+  json_object_object_add(more, "upload", NULL);
   json_object_object_add(more, "virtualSize", NULL);
   json_object_object_add(more, "progress", NULL);
   json_object_object_add(more, "attempts", NULL);
@@ -189,7 +193,10 @@ static int
 start_import(struct populator *populator, const struct kube_object *image, struct error **err)
 {
   struct json_object *job;
-  const char *checksum = json_text(image->json, "spec", "checksum");
+  struct image_upload upload;
+  image_upload_look(image, &upload);
+  const char *wanted = json_text(image->json, "spec", "checksum");
+  const char *checksum = wanted ? wanted : upload.checksum;
   if (image_source_job(populator, image, &job, err) < 0)
     return -1;
   CLEANUP(freep)
@@ -230,12 +237,16 @@ finish(struct populator *populator, const struct kube_object *image,
     r = volumes_snapshot(populator->controller, name, volume.handle, &snapshot, err);
   if (r == 0)
     r = image_claim_bind(populator, claim, &volume, err);
+  if (r == 0)
+    r = image_upload_discard(populator, image, err);
   made_volume_clear(&volume);
   if (r < 0)
     return -1;
   struct json_object *more = one_member("snapshotHandle", json_object_new_string(snapshot));
   json_put_text(more, "100.0%", "progress");
   json_object_object_add(more, "attempts", NULL);
+  if (image_upload_is_source(image))
+    json_object_object_add(more, "upload", one_member("handle", NULL));
   const char *digest = json_text(view->result, "digest");
   const char *format = json_text(view->result, "format");
   if (digest)
@@ -260,6 +271,8 @@ step_import(struct populator *populator, const struct kube_object *image,
 {
   if (!json_text(image->json, "status", "volumeHandle"))
     return make_volume(populator, image, claim, err);
+  if (claim->origin) /* a clone is complete when it is made */
+    return finish(populator, image, claim, view, err);
   switch (view->state) {
   case TRANSFER_NONE:
     return start_import(populator, image, err);
@@ -272,29 +285,63 @@ step_import(struct populator *populator, const struct kube_object *image,
   }
 }
 
+/* What the image is: asked of its source by a worker, or known already. */
 static int
-step(struct populator *populator, const struct kube_object *image, struct transfer_view *view,
-     int64_t *ret_again_ms, struct error **err)
+step_inspect(struct populator *populator, const struct kube_object *image,
+             const struct bound_volume *origin, const struct transfer_view *view,
+             int64_t *ret_again_ms, struct error **err)
+{
+  if (origin->handle)
+    return write_creating(populator, image, "the volume is cloned",
+                          one_member("virtualSize", json_object_new_int64((int64_t)origin->bytes)),
+                          err);
+  switch (view->state) {
+  case TRANSFER_NONE:
+    return start_inspection(populator, image, err);
+  case TRANSFER_FAILED:
+    return take_failure(populator, image, view, ret_again_ms, err);
+  case TRANSFER_DONE:
+    return take_inspection(populator, image, view, err);
+  default:
+    return 0;
+  }
+}
+
+static int
+step_with(struct populator *populator, const struct kube_object *image,
+          const struct bound_volume *origin, struct transfer_view *view, int64_t *ret_again_ms,
+          struct error **err)
 {
   int64_t virtual_bytes = json_number(image->json, "status", "virtualSize");
-  if (virtual_bytes == 0) {
-    switch (view->state) {
-    case TRANSFER_NONE:
-      return start_inspection(populator, image, err);
-    case TRANSFER_FAILED:
-      return take_failure(populator, image, view, ret_again_ms, err);
-    case TRANSFER_DONE:
-      return take_inspection(populator, image, view, err);
-    default:
-      return 0;
-    }
-  }
+  if (virtual_bytes == 0)
+    return step_inspect(populator, image, origin, view, ret_again_ms, err);
   struct image_claim claim;
   if (image_claim_open(populator, image, virtual_bytes > 0 ? (uint64_t)virtual_bytes : 0, &claim,
                        err) < 0)
     return -1;
+  claim.origin = xstrdup(origin->handle);
   int r = step_import(populator, image, &claim, view, ret_again_ms, err);
   image_claim_clear(&claim);
+  return r;
+}
+
+static int
+step(struct populator *populator, const struct kube_object *image, struct transfer_view *view,
+     int64_t *ret_again_ms, struct error **err)
+{
+  struct bound_volume origin = {0};
+  struct image_upload upload;
+  const char *claim = json_text(image->json, "spec", "source", "pvc", "name");
+  image_upload_look(image, &upload);
+  if (image_upload_is_source(image) && !image_upload_is_complete(image))
+    return upload.size ? 0 /* whoever receives it tells of it */
+                       : write_creating(populator, image, "waits for its upload, docs/upload.md",
+                                        NULL, err);
+  if (claim &&
+      bound_volume_find(populator, image->ns, claim, "spec.source.pvc.name", &origin, err) < 0)
+    return -1;
+  int r = step_with(populator, image, &origin, view, ret_again_ms, err);
+  bound_volume_clear(&origin);
   return r;
 }
 
@@ -313,6 +360,9 @@ clean_up(struct populator *populator, const struct kube_object *image, struct er
     return -1;
   if (image_claim_remove(populator, image, volume, err) < 0)
     return -1;
+  bool is_available = strcmp(condition_state(image), "Available") == 0;
+  if (!is_available && image_upload_discard(populator, image, err) < 0)
+    return -1;
   return kube_remove_finalizer(populator->client, kind, image, FINALIZER_CLEANUP, err);
 }
 
@@ -323,9 +373,11 @@ start_over(struct populator *populator, const struct kube_object *image, struct 
   CLEANUP(freep) char *key = transfer_key(image);
   transfers_forget(populator->transfers, key);
   if (image_claim_remove(populator, image, json_text(image->json, "status", "volumeHandle"), err) <
-      0)
+          0 ||
+      image_upload_discard(populator, image, err) < 0)
     return -1;
   struct json_object *more = one_member("volumeHandle", NULL);
+  json_object_object_add(more, "upload", NULL);
   json_object_object_add(more, "virtualSize", NULL);
   json_object_object_add(more, "progress", NULL);
   json_object_object_add(more, "attempts", NULL);

@@ -130,6 +130,7 @@ image_claim_clear(struct image_claim *claim)
 {
   kube_object_release(claim->claim);
   kube_object_release(claim->storage_class);
+  free(claim->origin);
   *claim = (struct image_claim){0};
 }
 
@@ -141,7 +142,8 @@ image_claim_volume(struct populator *populator, const struct image_claim *claim,
   const struct volume_order order = {.name = name,
                                      .bytes = claim->bytes,
                                      .claim = claim->claim,
-                                     .storage_class = claim->storage_class};
+                                     .storage_class = claim->storage_class,
+                                     .volume = claim->origin};
   return volumes_create(populator->controller, &order, ret_volume, err);
 }
 

@@ -12,6 +12,7 @@ struct image_claim {
   struct kube_object *claim;
   struct kube_object *storage_class;
   uint64_t bytes; /* of the volume */
+  char *origin;   /* handle of the volume that it is cloned from; NULL: it is filled */
 };
 
 /* To be freed. */

@@ -6,6 +6,7 @@
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
 #include "populator/controllers/credentials.h"
+#include "populator/controllers/image_upload.h"
 #include "populator/controllers/object_store.h"
 
 static void
@@ -69,7 +70,10 @@ add_url(struct populator *populator, const struct kube_object *image, const stru
   const char *url = url_of(source, form);
   if (check_scheme(url, form->field, form->schemes, err) < 0)
     return -1;
+  const char *architecture = json_text(json_at(source, form->member), "platform", "architecture");
   add_argument(job, url);
+  if (architecture)
+    json_put_text(job, architecture, "platform");
   return credentials_add_secret(populator, image->ns,
                                 secret_of(image, json_at(source, form->member)), "spec.secretRef",
                                 CREDENTIALS_HTTP, job, err);
@@ -90,6 +94,19 @@ add_object(struct populator *populator, const struct kube_object *image, struct 
   return 0;
 }
 
+/* The volume that holds what was sent. */
+static int
+add_upload(const struct kube_object *image, struct json_object *job, struct error **err)
+{
+  struct image_upload upload;
+  image_upload_look(image, &upload);
+  if (!upload.handle)
+    return error_set(err, ERROR_ABORTED, "what was uploaded is not on record yet");
+  CLEANUP(freep) char *url = xasprintf("volume:%s", upload.handle);
+  add_argument(job, url);
+  return 0;
+}
+
 static int
 add_source(struct populator *populator, const struct kube_object *image, struct json_object *job,
            struct error **err)
@@ -102,6 +119,8 @@ add_source(struct populator *populator, const struct kube_object *image, struct 
   }
   if (store)
     return add_object(populator, image, store, job, err);
+  if (image_upload_is_source(image))
+    return add_upload(image, job, err);
   if (json_at(source, "hostPath"))
     return error_set(
         err, ERROR_INVALID_ARGUMENT,
@@ -127,6 +146,17 @@ image_source_job(struct populator *populator, const struct kube_object *image,
   return 0;
 }
 
+/* Without user, password and query: each may be a secret. To be freed. */
+static char *
+label_of(const char *url)
+{
+  const char *scheme_end = strstr(url, "://");
+  const char *host = scheme_end ? scheme_end + 3 : url;
+  const char *at = memrchr(host, '@', strcspn(host, "/?#"));
+  const char *rest = at ? at + 1 : host;
+  return xasprintf("%.*s%.*s", (int)(host - url), url, (int)strcspn(rest, "?#"), rest);
+}
+
 char *
 image_source_text(const struct kube_object *image)
 {
@@ -135,9 +165,15 @@ image_source_text(const struct kube_object *image)
   for (size_t i = 0; i < URL_SOURCES; i++) {
     const char *url = url_of(source, &url_sources[i]);
     if (url)
-      return xstrdup(url);
+      return label_of(url);
   }
   if (store)
     return xasprintf("s3://%s/%s", json_text(store, "bucketName"), json_text(store, "objectName"));
-  return xstrdup(json_at(source, "upload") ? "upload" : "");
+  const char *claim = json_text(source, "pvc", "name");
+  const char *path = json_text(source, "hostPath", "path");
+  if (claim)
+    return xasprintf("pvc/%s", claim);
+  if (path)
+    return xasprintf("%s:%s", json_text(source, "hostPath", "nodeName"), path);
+  return xstrdup("upload");
 }

@@ -7,6 +7,7 @@
 
 #include "populator/program/monitor.h"
 #include "populator/program/options.h"
+#include "populator/upload/upload_server.h"
 
 /* Signals are taken by main() alone; every thread made later inherits the mask. */
 static sigset_t
@@ -22,15 +23,35 @@ block_signals(void)
   return set;
 }
 
+/* Nothing, when there are to be no uploads. */
+static int
+start_uploads(const struct options *options, struct populator *populator,
+              struct upload_server **ret_server, struct error **err)
+{
+  const struct upload_server_options server = {.listen = options->upload_listen,
+                                               .certificate = options->upload_certificate,
+                                               .key = options->upload_key,
+                                               .max_bytes = options->upload_max_bytes,
+                                               .max_uploads =
+                                                   (unsigned)options->populator.max_transfers,
+                                               .identity = options->populator.identity,
+                                               .worker = options->populator.worker,
+                                               .populator = populator};
+  return options->upload_listen ? upload_server_start(&server, ret_server, err) : 0;
+}
+
 static int
 serve(struct options *options, const sigset_t *signals, struct error **err)
 {
   struct populator *populator = populator_new(&options->populator);
-  CLEANUP(http_server_stopp) struct http_server *monitor = NULL;
+  struct http_server *monitor = NULL;
+  struct upload_server *uploads = NULL;
   int r = options->metrics_listen ? monitor_start(options->metrics_listen, populator, &monitor, err)
                                   : 0;
   if (r == 0)
     r = populator_start(populator, err);
+  if (r == 0)
+    r = start_uploads(options, populator, &uploads, err);
   if (r == 0) {
     log_info("looking after images and claims of %s as %s", options->populator.driver,
              options->populator.identity);
@@ -38,7 +59,8 @@ serve(struct options *options, const sigset_t *signals, struct error **err)
     (void)sigwait(signals, &signal);
     log_info("signal %d: stopping", signal);
   }
-  http_server_stop(TAKE(monitor));
+  upload_server_stop(uploads);
+  http_server_stop(monitor);
   populator_stop(populator);
   populator_free(populator);
   return r;

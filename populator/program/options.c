@@ -7,6 +7,8 @@
 
 #include "lib/base/text.h"
 
+#define UPLOAD_MAX_BYTES ((uint64_t)1 << 40)
+
 static const char help_text[] =
     "Usage: imprint-populator [OPTION]...\n"
     "\n"
@@ -26,6 +28,10 @@ static const char help_text[] =
     "  --object-store-secret=NAME Secret with its keys, in our own namespace\n"
     "  --metrics-listen=ADDR:PORT /metrics, /healthz and /readyz over HTTP; :PORT for all "
     "addresses\n"
+    "  --upload-listen=ADDR:PORT  HTTPS server that images are uploaded to\n"
+    "  --upload-certificate=FILE  its certificate and …\n"
+    "  --upload-key=FILE          … key, in PEM; read again when they change\n"
+    "  --upload-max-size=SIZE     of an uploaded file (default 1Ti)\n"
     "  --allow-local-addresses    let images come from loopback, link-local and metadata "
     "addresses\n"
     "  --without-cdi              leave DataVolumes, DataSources and DataImportCrons to others\n"
@@ -46,6 +52,10 @@ enum {
   OPTION_STORE_REGION,
   OPTION_STORE_SECRET,
   OPTION_METRICS_LISTEN,
+  OPTION_UPLOAD_LISTEN,
+  OPTION_UPLOAD_CERTIFICATE,
+  OPTION_UPLOAD_KEY,
+  OPTION_UPLOAD_MAX_SIZE,
   OPTION_ALLOW_LOCAL,
   OPTION_WITHOUT_CDI,
   OPTION_LOG_LEVEL,
@@ -65,6 +75,10 @@ static const struct option long_options[] = {
     {"object-store-region", required_argument, NULL, OPTION_STORE_REGION},
     {"object-store-secret", required_argument, NULL, OPTION_STORE_SECRET},
     {"metrics-listen", required_argument, NULL, OPTION_METRICS_LISTEN},
+    {"upload-listen", required_argument, NULL, OPTION_UPLOAD_LISTEN},
+    {"upload-certificate", required_argument, NULL, OPTION_UPLOAD_CERTIFICATE},
+    {"upload-key", required_argument, NULL, OPTION_UPLOAD_KEY},
+    {"upload-max-size", required_argument, NULL, OPTION_UPLOAD_MAX_SIZE},
     {"allow-local-addresses", no_argument, NULL, OPTION_ALLOW_LOCAL},
     {"without-cdi", no_argument, NULL, OPTION_WITHOUT_CDI},
     {"log-level", required_argument, NULL, OPTION_LOG_LEVEL},
@@ -98,6 +112,12 @@ text_of(int option, struct options *options)
     return &options->populator.object_store.secret;
   case OPTION_METRICS_LISTEN:
     return &options->metrics_listen;
+  case OPTION_UPLOAD_LISTEN:
+    return &options->upload_listen;
+  case OPTION_UPLOAD_CERTIFICATE:
+    return &options->upload_certificate;
+  case OPTION_UPLOAD_KEY:
+    return &options->upload_key;
   default:
     return NULL;
   }
@@ -125,6 +145,11 @@ parse_one(int option, const char *value, struct options *options, struct error *
                        "--max-transfers: a number from 1 to 256 is needed, not '%s'", value);
     options->populator.max_transfers = number;
     return 0;
+  case OPTION_UPLOAD_MAX_SIZE:
+    if (text_to_bytes(value, &options->upload_max_bytes) == 0 && options->upload_max_bytes > 0)
+      return 0;
+    return error_set(err, ERROR_INVALID_ARGUMENT,
+                     "--upload-max-size: a size like 100Gi is needed, not '%s'", value);
   case OPTION_LOG_LEVEL:
     if (log_level_parse(value, &options->log_level) < 0)
       return error_set(err, ERROR_INVALID_ARGUMENT,
@@ -147,6 +172,7 @@ options_parse(int argc, char **argv, struct options *ret_options, enum options_r
                     .driver = "imprint.csi.hypercloud.tmaxanc.com",
                     .identity = host && *host ? host : "imprint-populator",
                     .max_transfers = 4},
+      .upload_max_bytes = UPLOAD_MAX_BYTES,
       .log_level = LOG_LEVEL_INFO,
   };
   *ret_result = OPTIONS_EXIT;
@@ -165,6 +191,11 @@ options_parse(int argc, char **argv, struct options *ret_options, enum options_r
   }
   if (optind < argc)
     return error_set(err, ERROR_INVALID_ARGUMENT, "unexpected argument '%s'", argv[optind]);
+  if (ret_options->upload_listen && (!ret_options->upload_certificate || !ret_options->upload_key))
+    return error_set(
+        err, ERROR_INVALID_ARGUMENT,
+        "--upload-listen needs --upload-certificate and --upload-key: tokens are never "
+        "taken without TLS");
   *ret_result = OPTIONS_RUN;
   return 0;
 }

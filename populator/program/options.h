@@ -12,6 +12,10 @@ struct options {
   const char *kubeconfig; /* NULL: this pod's service account */
   struct populator_options populator;
   const char *metrics_listen; /* NULL: no metrics */
+  const char *upload_listen;  /* NULL: no uploads */
+  const char *upload_certificate;
+  const char *upload_key;
+  uint64_t upload_max_bytes;
   enum log_level log_level;
 };
 

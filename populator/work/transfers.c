@@ -225,8 +225,8 @@ static int
 work(struct transfer *transfer, struct kube_lease *lease, struct error **err)
 {
   CLEANUP(worker_process_freep) struct worker_process *worker = NULL;
-  if (worker_process_start(transfer->all->options.worker, transfer->verb, transfer->job, &worker,
-                           err) < 0)
+  if (worker_process_start(transfer->all->options.worker, transfer->verb, transfer->job, -1,
+                           &worker, err) < 0)
     return -1;
   set_state(transfer, TRANSFER_RUNNING);
   return listen_to(transfer, worker, lease, err);

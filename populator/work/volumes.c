@@ -75,11 +75,11 @@ asks_for(struct json_object *modes, const char *name)
 static void
 capabilities_of(const struct volume_order *order, struct capabilities *all)
 {
-  struct json_object *spec = json_at(order->claim->json, "spec");
+  struct json_object *spec = order->claim ? json_at(order->claim->json, "spec") : NULL;
   const char *volume_mode = json_text(spec, "volumeMode");
   const char *fs_type =
       json_text(order->storage_class->json, "parameters", SIDECAR_PREFIX "fstype");
-  bool is_block = volume_mode && strcmp(volume_mode, "Block") == 0;
+  bool is_block = !order->claim || (volume_mode && strcmp(volume_mode, "Block") == 0);
   all->count = 0;
   csi__v1__volume_capability__block_volume__init(&all->block);
   csi__v1__volume_capability__mount_volume__init(&all->mount);
@@ -88,6 +88,15 @@ capabilities_of(const struct volume_order *order, struct capabilities *all)
     if (asks_for(json_at(spec, "accessModes"), access_modes[i].name))
       add_capability(all, access_modes[i].mode, is_block);
   }
+  if (!order->claim)
+    add_capability(all, MODE(SINGLE_NODE_MULTI_WRITER), is_block);
+}
+
+/* What volumes begin as that nobody fills; ours are filled. */
+static bool
+is_of_provisioner(const char *name)
+{
+  return strcmp(name, "imageSource") == 0 || strcmp(name, "imageEndpoint") == 0;
 }
 
 /* The parameters of the class, and what the provisioner would add: whose volume it is. */
@@ -98,10 +107,13 @@ parameters_of(const struct volume_order *order, struct string_map *parameters)
   if (given) {
     json_object_object_foreach(given, name, value)
     {
-      if (!text_starts_with(name, SIDECAR_PREFIX) && json_object_is_type(value, json_type_string))
+      if (!text_starts_with(name, SIDECAR_PREFIX) && !is_of_provisioner(name) &&
+          json_object_is_type(value, json_type_string))
         string_map_set(parameters, name, json_object_get_string(value));
     }
   }
+  if (!order->claim)
+    return;
   string_map_set(parameters, SIDECAR_PREFIX "pvc/name", order->claim->name);
   string_map_set(parameters, SIDECAR_PREFIX "pvc/namespace", order->claim->ns);
   string_map_set(parameters, SIDECAR_PREFIX "pv/name", order->name);

@@ -10,7 +10,8 @@
 struct volume_order {
   const char *name; /* the same name gives the same volume, however often it is asked for */
   uint64_t bytes;   /* at least */
-  const struct kube_object *claim; /* how it is to be used, and whose it is */
+  /* How it is to be used, and whose it is; NULL: a disk of our own. */
+  const struct kube_object *claim;
   const struct kube_object *storage_class;
   /* One of both is to be cloned; neither: blank. */
   const char *snapshot;

@@ -41,7 +41,7 @@ write_job(int fd, struct json_object *job, struct error **err)
 }
 
 int
-worker_process_start(const char *program, const char *verb, struct json_object *job,
+worker_process_start(const char *program, const char *verb, struct json_object *job, int data_fd,
                      struct worker_process **ret_process, struct error **err)
 {
   int in[2];
@@ -57,9 +57,10 @@ worker_process_start(const char *program, const char *verb, struct json_object *
   worker->out = out[0];
   worker->text.limit = LINE_MAX_BYTES;
   const char *const argv[] = {"imprint", verb, "--job", NULL};
-  const struct subprocess_fd fds[] = {{in_read, 0}, {out_write, 1}, {2, 2}};
+  const struct subprocess_fd fds[] = {
+      {in_read, 0}, {out_write, 1}, {2, 2}, {data_fd, WORKER_DATA_FD}};
   const struct subprocess_options options = {
-      .program = program, .argv = argv, .fds = fds, .fd_count = 3};
+      .program = program, .argv = argv, .fds = fds, .fd_count = data_fd < 0 ? 3 : 4};
   if (subprocess_start(&options, &worker->process, err) < 0 || write_job(in_write, job, err) < 0)
     return -1;
   *ret_process = TAKE(worker);

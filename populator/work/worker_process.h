@@ -8,8 +8,10 @@
 
 struct worker_process;
 
+/* data_fd is descriptor WORKER_DATA_FD over there; -1: there is none. */
+#define WORKER_DATA_FD 3
 int worker_process_start(const char *program, const char *verb, struct json_object *job,
-                         struct worker_process **ret_process, struct error **err);
+                         int data_fd, struct worker_process **ret_process, struct error **err);
 /* Asks it to stop if it runs, so that it can clean up behind itself, and kills it if that takes
  * long. */
 void worker_process_free(struct worker_process *process);

@@ -11,44 +11,45 @@ import subprocess
 import pytest
 
 import kubectl
+from certificates import Authority
 from controller import Controller
 from daemon import Daemon
 from fault_server import FaultServer, File
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
-DRIVER = "imprint.csi.hypercloud.tmaxanc.com"
+BUILD = os.path.join(ROOT, "build", os.environ.get("PRESET", "release"))
 KINDS = ("dataimportcrons", "datavolumes", "datasources", "virtualmachinevolumeexports", "virtualmachinevolumerollbacks",
          "virtualmachinepvcs", "virtualmachinevolumes", "virtualmachineimages", "volumesnapshots",
          "pvc")
 
 
-def storage_class(name, **more):
-    return {
-        "apiVersion": "storage.k8s.io/v1",
-        "kind": "StorageClass",
-        "metadata": {"name": name},
-        "provisioner": DRIVER,
-        "parameters": {"clusterID": os.environ["CLUSTER_ID"], "pool": os.environ["POOL"]},
-        "allowVolumeExpansion": True,
-        **more,
-    }
-
-
 @pytest.fixture(scope="session")
 def classes():
     kubectl.apply(
-        storage_class("rbd"), storage_class("rbd-late", volumeBindingMode="WaitForFirstConsumer"), {
+        kubectl.storage_class("rbd"), kubectl.storage_class("rbd-late", volumeBindingMode="WaitForFirstConsumer"), {
             "apiVersion": "snapshot.storage.k8s.io/v1",
             "kind": "VolumeSnapshotClass",
             "metadata": {"name": "rbd"},
-            "driver": DRIVER,
+            "driver": kubectl.DRIVER,
             "deletionPolicy": "Delete",
         }, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other"}})
 
 
+class SupervisedController(Controller):
+    """The sidecars end when it goes away, and kubelet starts them again."""
+    sidecars = ()
+
+    def start(self, *arguments, **more):
+        super().start(*arguments, **more)
+        for daemon in self.sidecars:
+            daemon.restart()
+        return self
+
+
 @pytest.fixture(scope="session")
 def controller(cluster, tmp_path_factory):
-    with Controller(cluster.dir, tmp_path_factory.mktemp("controller")) as running:
+    arguments = ["--worker", os.path.join(BUILD, "cli", "imprint"), "--allow-local-addresses"]
+    with SupervisedController(cluster.dir, tmp_path_factory.mktemp("controller"), arguments=arguments) as running:
         yield running
 
 
@@ -69,6 +70,7 @@ def sidecars(controller, classes, tmp_path_factory):
         Daemon(name, [name, "--kubeconfig", kubeconfig, *arguments], folder / f"{name}.log").start()
         for name, (kubeconfig, *arguments) in commands.items()
     ]
+    controller.sidecars = [daemon for daemon in running if daemon.name != "snapshot-controller"]
     yield running
     for daemon in running:
         daemon.kill()
@@ -83,17 +85,21 @@ def free_port():
 class Populator(Daemon):
 
     def __init__(self, controller, cluster, folder, identity, *arguments):
-        build = os.path.join(ROOT, "build", os.environ.get("PRESET", "release"))
         self.metrics = f"127.0.0.1:{free_port()}"
+        self.upload = f"127.0.0.1:{free_port()}"
+        self.authority = Authority(folder)
+        self.certificate = self.authority.issue("server", "IP:127.0.0.1")
         super().__init__(
             f"populator-{identity}",
             [
-                os.path.join(build, "populator", "program", "imprint-populator"), "--endpoint",
+                os.path.join(BUILD, "populator", "program", "imprint-populator"), "--endpoint",
                 f"unix://{controller.socket}", "--config",
                 os.path.join(cluster.dir, "clusters.json"), "--worker",
-                os.path.join(build, "cli", "imprint"), "--kubeconfig", os.environ["IMPRINT_KUBECONFIG"],
+                os.path.join(BUILD, "cli", "imprint"), "--kubeconfig", os.environ["IMPRINT_KUBECONFIG"],
                 "--allow-local-addresses", "--identity", identity, "--log-level", "debug",
-                "--metrics-listen", self.metrics, *arguments
+                "--metrics-listen", self.metrics, "--upload-listen", self.upload,
+                "--upload-certificate", self.certificate[0], "--upload-key", self.certificate[1],
+                *arguments
             ], folder / f"populator-{identity}.log")
 
 
@@ -125,7 +131,8 @@ def leftovers(cluster):
         "contents": [item["metadata"]["name"] for item in kubectl.get_all("volumesnapshotcontents")],
         "leases": [
             item["metadata"]["name"] for item in kubectl.get_all("leases")
-            if item["metadata"]["name"].startswith(("image-", "export-", "rollback-", "volume-"))
+            if item["metadata"]["name"].startswith(
+                ("image-", "export-", "rollback-", "upload-", "volume-"))
         ],
     }
 

@@ -56,8 +56,12 @@ def test_a_claim_that_waits_for_its_consumer_waits(base, disk, bytes_of):
     kubectl.apply(kubectl.claim("late", "64Mi", storage_class="rbd-late", **kubectl.from_image(base)))
     time.sleep(2)
     assert kubectl.get("pvc", "late")["status"]["phase"] == "Pending"
+    # a node, because the provisioner takes the annotation back when there is none of that name
+    kubectl.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "somewhere"},
+                   "spec": {"unschedulable": True}})
     kubectl.run("annotate", "pvc", "late", "volume.kubernetes.io/selected-node=somewhere")
     assert bytes_of(kubectl.await_bound("late"), 64 << 20) == disk["raw"]
+    kubectl.delete("node", "somewhere")
 
 
 def test_a_claim_smaller_than_its_image_is_told(base):

@@ -151,3 +151,31 @@ def test_an_image_goes_before_its_volumes(server, disk, bytes_of):
     kubectl.delete(VMIM, "base")
     kubectl.until(lambda: kubectl.get("pvc", "base-image-pvc") is None, "its claim is gone")
     assert bytes_of(handle, 64 << 20) == disk["raw"]
+
+
+def test_an_image_of_a_volume(server, disk, bytes_of, cluster):
+    """spec.source.pvc: a clone of the volume as it is, without a transfer."""
+    kubectl.apply(kubectl.image("copied", {"pvc": {"name": "later"}}))
+    kubectl.until(lambda: "later" in kubectl.message(VMIM, "copied"), "told what is missing")
+    assert "spec.source.pvc.name" in kubectl.message(VMIM, "copied")
+    kubectl.apply(kubectl.image("base", {"http": server.url("/disk.qcow2")}),
+                  kubectl.claim("later", "96Mi", **kubectl.from_image("base")))
+    handle = kubectl.await_bound("later")
+    with cluster.volume(handle) as volume:
+        volume.write(b"\xee" * 4096, 80 << 20)
+    image = kubectl.await_state(VMIM, "copied", "Available")
+    assert (image["status"]["size"], image["status"]["source"]) == ("96Mi", "pvc/later")
+    kubectl.delete("pvc", "later")
+    kubectl.apply(kubectl.claim("copy", "96Mi", **kubectl.from_image("copied")))
+    data = bytes_of(kubectl.await_bound("copy"), 96 << 20)
+    assert data[:64 << 20] == disk["raw"] and data[80 << 20:][:4096] == b"\xee" * 4096
+
+
+def test_credentials_in_a_url_are_not_shown(server):
+    url = server.url("/disk.qcow2").replace("://", "://me:hunter2@") + "?signature=hunter3"
+    server.files["/disk.qcow2?signature=hunter3"] = server.files["/disk.qcow2"]
+    kubectl.apply(kubectl.image("signed", {"http": url}))
+    kubectl.await_state(VMIM, "signed", "Available")
+    image = kubectl.get(VMIM, "signed")
+    assert "hunter" not in str(image["status"]) + str(kubectl.events("signed"))
+    assert image["status"]["source"] == server.url("/disk.qcow2")

@@ -2,10 +2,12 @@
 """The private Kubernetes as a person uses it: kubectl."""
 
 import json
+import os
 import subprocess
 import time
 
 GROUP = "hypercloud.tmaxanc.com"
+DRIVER = f"imprint.csi.{GROUP}"
 
 
 class Refused(Exception):
@@ -128,3 +130,15 @@ def from_image(name, namespace=None):
     if namespace:
         reference["namespace"] = namespace
     return {"dataSourceRef": reference}
+
+
+def storage_class(name, **more):
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": name},
+        "provisioner": DRIVER,
+        "parameters": {"clusterID": os.environ["CLUSTER_ID"], "pool": os.environ["POOL"]},
+        "allowVolumeExpansion": True,
+        **more,
+    }

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* imprint receive */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cli/ceph_flags.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/progress_view.h"
+#include "populator/transfer/receive.h"
+
+static uint64_t size;
+static uint64_t offset;
+static uint64_t fd;
+static bool is_json;
+
+static const struct flag flags[] = {
+    {"size", FLAG_BYTES, &size, "SIZE", "of all that is sent, those before --offset included",
+     NULL},
+    {"offset", FLAG_NUMBER, &offset, "BYTES", "where the first byte belongs (default 0)", NULL},
+    {"fd", FLAG_NUMBER, &fd, "N", "descriptor that the bytes come by (default 0)", NULL},
+    {"json", FLAG_SWITCH, &is_json, NULL, "progress and result as JSON, an object a line", NULL},
+};
+
+static const struct flag_set receive_flags = {flags, sizeof(flags) / sizeof(flags[0])};
+static const struct flag_set *const sets[] = {&receive_flags, &ceph_flags, &confine_flags, NULL};
+
+/* Connects, and shuts the door behind it. */
+static int
+open_target(struct image_spec *spec, struct confinement **ret_confinement,
+            struct location **ret_location, struct error **err)
+{
+  struct confine_needs needs = {0};
+  CLEANUP(location_closep) struct location *location = NULL;
+  int r = ceph_flags_add_needs(spec, &needs, err);
+  if (r == 0)
+    r = confine_begin(&needs, ret_confinement, err);
+  confine_needs_clear(&needs);
+  if (r < 0 || ceph_flags_open(spec, &location, err) < 0 ||
+      confine_add_cluster(*ret_confinement, location->cluster, err) < 0 ||
+      confine_seal(*ret_confinement, err) < 0)
+    return -1;
+  *ret_location = TAKE(location);
+  return 0;
+}
+
+static int
+receive_to(struct image_spec *spec, struct error **err)
+{
+  CLEANUP(confinement_freep) struct confinement *confinement = NULL;
+  CLEANUP(location_closep) struct location *location = NULL;
+  struct progress progress = {0};
+  if (size == 0 || offset > size)
+    return error_set(err, ERROR_INVALID_ARGUMENT,
+                     "--size is needed, and --offset must not be behind it");
+  if (open_target(spec, &confinement, &location, err) < 0)
+    return -1;
+  const struct receive_options options = {.location = location,
+                                          .image = spec->image,
+                                          .fd = (int)fd,
+                                          .offset = offset,
+                                          .size = size,
+                                          .progress = &progress};
+  interrupt_cancels(&progress);
+  struct progress_view *view = progress_view_start("receive", &progress, is_json);
+  int r = receive_run(&options, err);
+  progress_view_stop(view);
+  if (r == 0 && is_json)
+    (void)printf("{\"event\":\"done\",\"verb\":\"receive\",\"position\":%" PRIuFAST64
+                 ",\"fetched\":%" PRIuFAST64 "}\n",
+                 atomic_load(&progress.position), atomic_load(&progress.fetched));
+  return r;
+}
+
+static int
+run(const struct arguments *arguments, struct error **err)
+{
+  struct image_spec spec;
+  if (image_spec_parse(arguments->items[0], &spec, err) < 0)
+    return -1;
+  int r = receive_to(&spec, err);
+  if (r < 0)
+    (void)error_wrap(err, "receive into '%.128s'", arguments->items[0]);
+  image_spec_clear(&spec);
+  return r;
+}
+
+const struct command command_receive = {
+    .name = "receive",
+    .usage = "POOL/IMAGE|volume:HANDLE",
+    .summary = "Put a file that is sent into an RBD image, as it is",
+    .text = "The file comes on standard input, from --offset on, and stands in the image as it is "
+            "sent;\n"
+            "the image, which must be there, gets its size. With --json the position of each line "
+            "tells\n"
+            "how much of it is safely in Ceph: from there a later call can go on. What is in the "
+            "file is\n"
+            "for a later import from volume:HANDLE or rbd:POOL/IMAGE to find out.\n",
+    .sets = sets,
+    .arguments_min = 1,
+    .arguments_max = 1,
+    .run = run,
+};

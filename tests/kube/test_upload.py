@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Images that are sent to the populator, by good clients and by others."""
+
+import hashlib
+import http.client
+import json
+import os
+import socket
+import ssl
+import subprocess
+import time
+
+import pytest
+
+import kubectl
+
+VMIM = "virtualmachineimage"
+MB = 1 << 20
+
+
+class Client:
+    """A person with a token."""
+
+    def __init__(self, populator, token):
+        self.address = populator.upload
+        self.context = ssl.create_default_context(cafile=populator.authority.bundle)
+        self.token = token
+
+    def connect(self):
+        host, port = self.address.split(":")
+        return http.client.HTTPSConnection(host, int(port), timeout=20, context=self.context)
+
+    def ask(self, method, name, body=None, namespace="default", path=None, **headers):
+        """(status, head, JSON); header names with _ in place of -."""
+        connection = self.connect()
+        fields = {key.replace("_", "-"): value for key, value in headers.items()}
+        if self.token:
+            fields.setdefault("Authorization", f"Bearer {self.token}")
+        try:
+            connection.request(method, path or f"/v1/namespaces/{namespace}/images/{name}", body,
+                               fields)
+            answer = connection.getresponse()
+            text = answer.read()
+            is_json = answer.headers["Content-Type"] == "application/json"
+            return answer.status, answer.headers, json.loads(text) if text and is_json else text
+        finally:
+            connection.close()
+
+    def put(self, name, data, **headers):
+        return self.ask("PUT", name, data, **headers)
+
+    def piece(self, name, data, first, last, **headers):
+        return self.put(name, data[first:last + 1],
+                        Content_Range=f"bytes {first}-{last}/{len(data)}", **headers)
+
+    def begin(self, name, data, first, count):
+        """Sends so many bytes of what is left, and leaves the connection open. The last of them
+        come so late that the others are on record."""
+        connection = self.connect()
+        connection.putrequest("PUT", f"/v1/namespaces/default/images/{name}")
+        connection.putheader("Authorization", f"Bearer {self.token}")
+        connection.putheader("Content-Length", str(len(data) - first))
+        connection.putheader("Content-Range", f"bytes {first}-{len(data) - 1}/{len(data)}")
+        connection.endheaders()
+        connection.send(data[first:first + count - 1000])
+        time.sleep(2.5)
+        connection.send(data[first + count - 1000:first + count])
+        return connection
+
+    def offset(self, name):
+        status, head, _ = self.ask("GET", name)
+        assert status == 200
+        return int(head["Upload-Offset"])
+
+
+@pytest.fixture(scope="module")
+def tokens(shared_populator):
+    """Of one who may edit in namespace default, and of one who may only look."""
+    for name, role in (("editor", "edit"), ("viewer", "view")):
+        kubectl.apply({
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": {"name": name, "namespace": "default"},
+        }, {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "RoleBinding",
+            "metadata": {"name": name, "namespace": "default"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": "default"}],
+        })
+    return {name: kubectl.run("create", "token", name).strip() for name in ("editor", "viewer")}
+
+
+@pytest.fixture
+def client(populator, tokens):
+    return Client(populator, tokens["editor"])
+
+
+@pytest.fixture
+def sent():
+    """An image that waits for its upload."""
+    kubectl.apply(kubectl.image("sent", {"upload": {}}))
+    kubectl.until(lambda: "upload" in kubectl.message(VMIM, "sent"), "it waits")
+    return "sent"
+
+
+def await_equal(name, disk, bytes_of):
+    kubectl.await_state(VMIM, name, "Available")
+    assert bytes_of(kubectl.await_bound(f"{name}-image-pvc"), 64 * MB) == disk["raw"]
+
+
+def sha256(data):
+    return "sha256:" + hashlib.sha256(data).hexdigest()
+
+
+@pytest.mark.parametrize("form", ["qcow2", "raw"])
+def test_an_image_is_uploaded_in_one_go(client, sent, disk, bytes_of, form):
+    data = disk[form]
+    status, head, answer = client.put(sent, data, X_Checksum=sha256(data), Prefer="wait=60")
+    assert (status, answer["state"]) == (201, "Available"), answer
+    assert head["Upload-Offset"] == str(len(data))
+    await_equal(sent, disk, bytes_of)
+    image = kubectl.get(VMIM, sent)
+    assert image["status"]["format"] == form and image["status"]["source"] == "upload"
+    status, _, answer = client.put(sent, data[:MB])
+    assert status == 409 and "Available" in answer["message"]
+
+
+def test_as_the_manual_says(populator, tokens, sent, disk, bytes_of, tmp_path):
+    """curl, as in docs/upload.md."""
+    file = tmp_path / "disk.qcow2"
+    file.write_bytes(disk["qcow2"])
+    done = subprocess.run([
+        "curl", "--fail-with-body", "--silent", "--show-error", "--cacert",
+        populator.authority.bundle, "--header", f"Authorization: Bearer {tokens['editor']}",
+        "--header", f"X-Checksum: {sha256(disk['qcow2'])}", "--upload-file", str(file),
+        f"https://{populator.upload}/v1/namespaces/default/images/{sent}"
+    ], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["offset"] == len(disk["qcow2"])
+    await_equal(sent, disk, bytes_of)
+
+
+def test_pieces_go_on_where_it_was_left(client, sent, disk, bytes_of):
+    data = disk["qcow2"]
+    middle = 5 * MB + 123
+    status, head, answer = client.piece(sent, data, 0, middle - 1)
+    assert (status, head["Upload-Offset"], answer["offset"]) == (200, str(middle), middle)
+    assert kubectl.get(VMIM, sent)["status"]["upload"]["offset"] == middle
+    assert kubectl.get(VMIM, sent)["status"]["progress"].endswith("%")
+    # from elsewhere it does not go on
+    for first in (middle + 1, middle - 1):
+        status, head, answer = client.piece(sent, data, first, len(data) - 1)
+        assert (status, head["Upload-Offset"]) == (409, str(middle)), answer
+    status, _, _ = client.piece(sent, data, middle, len(data) - 1)
+    assert status == 202
+    await_equal(sent, disk, bytes_of)
+
+
+def test_a_client_that_hangs_up_goes_on(client, sent, disk, bytes_of):
+    data = disk["qcow2"]
+    client.begin(sent, data, 0, 9 * MB).close()
+    offset = kubectl.until(lambda: client.offset(sent), "what came is kept")
+    assert 8 * MB < offset <= 9 * MB
+    kubectl.until(lambda: client.piece(sent, data, offset, len(data) - 1)[0] == 202, "it goes on", 30)
+    await_equal(sent, disk, bytes_of)
+
+
+def test_a_killed_populator_loses_nothing_it_acknowledged(client, sent, disk, bytes_of, populator):
+    data = disk["qcow2"]
+    assert client.piece(sent, data, 0, 6 * MB - 1)[0] == 200
+    connection = client.begin(sent, data, 6 * MB, 4 * MB)
+    seen = kubectl.until(lambda: client.offset(sent) > 6 * MB and client.offset(sent), "more is safe")
+    populator.kill()
+    connection.close()
+    populator.start()
+
+    def alive():
+        try:
+            return client.offset(sent)
+        except OSError:
+            return 0
+
+    offset = kubectl.until(alive, "it is back")
+    assert offset >= seen
+    kubectl.until(lambda: client.piece(sent, data, offset, len(data) - 1)[0] == 202, "it goes on", 60)
+    await_equal(sent, disk, bytes_of)
+
+
+def test_another_populator_goes_on(client, sent, disk, bytes_of, tokens, second_populator):
+    data = disk["qcow2"]
+    assert client.piece(sent, data, 0, 6 * MB - 1)[0] == 200
+    other = Client(second_populator, tokens["editor"])
+    kubectl.until(lambda: is_up(other), "it serves")
+    assert other.piece(sent, data, 6 * MB, len(data) - 1)[0] == 202
+    await_equal(sent, disk, bytes_of)
+
+
+def is_up(client):
+    try:
+        client.connect().connect()
+        return True
+    except OSError:
+        return False
+
+
+def test_one_at_a_time(client, sent, disk, bytes_of):
+    data = disk["qcow2"]
+    connection = client.begin(sent, data, 0, 2 * MB)
+    kubectl.until(lambda: client.offset(sent) > 0, "it runs")
+    status, head, answer = client.put(sent, data)
+    assert status == 409 and "one at a time" in answer["message"] and head["Retry-After"]
+    connection.send(data[2 * MB:])
+    assert connection.getresponse().status == 202
+    await_equal(sent, disk, bytes_of)
+
+
+def test_a_wrong_checksum_is_found(client, sent, disk, cluster):
+    status, _, answer = client.put(sent, disk["qcow2"], X_Checksum="sha256:" + "0" * 64,
+                                   Prefer="wait=60")
+    assert (status, answer["state"]) == (422, "Error") and "sha256" in answer["message"]
+    kubectl.until(lambda: not cluster.images("imprint"), "nothing is left")
+
+
+def test_what_is_no_image_is_told(client, sent, cluster):
+    broken = b"QFI\xfb\0\0\0\3" + b"\xff" * 4096
+    status, _, answer = client.put(sent, broken, Prefer="wait=60")
+    assert (status, answer["state"]) == (422, "Error") and answer["message"]
+    kubectl.until(lambda: not cluster.images("imprint"), "nothing is left")
+
+
+def test_an_image_deleted_during_its_upload(client, sent, disk, cluster):
+    connection = client.begin(sent, disk["qcow2"], 0, 2 * MB)
+    kubectl.until(lambda: client.offset(sent) > 0, "it runs")
+    kubectl.delete(VMIM, sent, wait=False)
+    with pytest.raises((OSError, http.client.HTTPException)):
+        for at in range(2 * MB, len(disk["qcow2"]), MB):
+            connection.send(disk["qcow2"][at:at + MB])
+            time.sleep(0.05)
+        connection.getresponse().read()
+        raise AssertionError("it was taken")
+    kubectl.until(lambda: kubectl.get(VMIM, sent) is None, "it is gone")
+    kubectl.until(lambda: not cluster.images("imprint"), "nothing is left")
+
+
+def test_who_may_not_is_told_nothing(client, sent, tokens, populator):
+    nobody, viewer = Client(populator, None), Client(populator, tokens["viewer"])
+    status, head, answer = nobody.put(sent, b"x")
+    assert status == 401 and "Bearer" in head["WWW-Authenticate"] and "token" in answer["message"]
+    assert nobody.ask("GET", sent)[0] == 401
+    assert Client(populator, "forged").put(sent, b"x")[0] == 401
+    status, _, answer = viewer.put(sent, b"x")
+    assert status == 403 and "virtualmachineimages/upload" in answer["message"]
+    assert viewer.ask("GET", sent)[0] == 403
+    # whether there is such an image in a namespace of others, neither
+    for name in (sent, "nothing"):
+        status, _, answer = client.ask("PUT", name, b"x", namespace="kube-system")
+        assert status == 403 and "kube-system" in answer["message"]
+    assert "upload" not in kubectl.get(VMIM, sent)["status"]
+
+
+def test_what_is_asked_wrongly_is_refused(client, sent, disk):
+    assert client.put("nothing", b"x")[0] == 404
+    for path in ("/", "/v1/namespaces/default/images/", "/v1/namespaces/default/images/..",
+                 "/v1/namespaces/../images/x", "/v1/namespaces/default/images/a/b",
+                 "/v1/namespaces/default/images/..%2f..%2fpods", "/v1/namespaces/DEFAULT/images/x",
+                 "/v1/namespaces/default/images/a%00b", "/v1/namespaces/default/images/" + "a" * 300):
+        status, _, answer = client.ask("PUT", None, b"x", path=path)
+        assert status == 404, (path, status, answer)
+    assert client.ask("DELETE", sent)[0] == 405
+    assert client.ask("POST", sent, b"x")[0] == 405
+    for content_range in ("bytes 0-9/5", "bytes 5-4/10", "bytes 0-9/*", "bytes */10", "0-9/10",
+                          "bytes 0-8/10", "bytes 0-99999999999999999999/10", "bytes -1-8/10"):
+        status, _, answer = client.put(sent, b"0123456789", Content_Range=content_range)
+        assert status == 400 and "Content-Range" in answer["message"], content_range
+    status, _, answer = client.put(sent, b"x", X_Checksum="md5:0")
+    assert status == 400 and "X-Checksum" in answer["message"]
+    status, _, answer = client.put(sent, iter([b"x"]))
+    assert status == 400 and "Content-Length" in answer["message"]
+    assert client.put(sent, b"")[0] == 400
+    assert "upload" not in kubectl.get(VMIM, sent)["status"]
+
+
+def test_limits(client, disk):
+    kubectl.apply(
+        kubectl.image("small", {"upload": {}}, pvc={"resources": {"requests": {"storage": "1Mi"}}}),
+        kubectl.image("other", {"http": "http://127.0.0.1:1/x"}, retry={"limit": 1000}))
+    status, _, answer = client.put("small", b"x", Content_Length=str(1 << 50))
+    assert status == 413 and "1 TiB" in answer["message"]
+    status, _, answer = client.put("small", b"x", Content_Length=str(1 << 30))
+    assert status == 413 and "spec.pvc.resources.requests.storage" in answer["message"]
+    status, _, answer = client.put("other", b"x")
+    assert status == 409 and "spec.source" in answer["message"]
+    kubectl.apply(kubectl.image("told", {"upload": {}}, checksum=sha256(disk["raw"])))
+    status, _, answer = client.put("told", b"x", X_Checksum=sha256(b"x"))
+    assert status == 400 and "spec.checksum" in answer["message"]
+
+
+def test_strangers_do_not_hold_it_up(client, sent, disk, bytes_of):
+    """Connections that say nothing, half a head, or no TLS at all."""
+    host, port = client.address.split(":")
+    strangers = [socket.create_connection((host, int(port))) for _ in range(40)]
+    for stranger in strangers[:10]:
+        stranger.sendall(b"GET / HTTP/1.1\r\n\r\n")
+    for stranger in strangers[10:20]:
+        wrapped = client.context.wrap_socket(stranger.dup(), server_hostname="127.0.0.1")
+        wrapped.sendall(b"PUT /v1/namespaces/default/images/sent HTTP/1.1\r\nContent-Le")
+        strangers.append(wrapped)
+    assert client.put(sent, disk["qcow2"], Prefer="wait=60")[0] == 201
+    await_equal(sent, disk, bytes_of)
+    for stranger in strangers:
+        stranger.close()
+
+
+def test_a_renewed_certificate_is_taken_up(client, sent, disk, populator, bytes_of):
+    data = disk["qcow2"]
+
+    def serial():
+        host, port = client.address.split(":")
+        with socket.create_connection((host, int(port))) as plain, \
+                client.context.wrap_socket(plain, server_hostname="127.0.0.1") as wrapped:
+            return wrapped.getpeercert()["serialNumber"]
+
+    before = serial()
+    connection = client.begin(sent, data, 0, 2 * MB)
+    for path, text in zip(populator.certificate,
+                          map(read, populator.authority.issue("renewed", "IP:127.0.0.1"))):
+        with open(path + ".new", "wb") as file:
+            file.write(text)
+        os.replace(path + ".new", path)
+    kubectl.until(lambda: serial() != before, "the new one is shown")
+    connection.send(data[2 * MB:])
+    assert connection.getresponse().status == 202, "what was under way was cut off"
+    await_equal(sent, disk, bytes_of)
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
