@@ -15,6 +15,7 @@ struct places;
 struct purger;
 struct flattener;
 struct passing_snapshots;
+struct base_images;
 
 struct controller {
   const char *driver_name;
@@ -23,6 +24,7 @@ struct controller {
   struct purger *purger;
   struct flattener *flattener;
   struct passing_snapshots *passing_snapshots;
+  struct base_images *base_images;
   struct keyed_locks *locks;
   atomic_bool is_stopping; /* long work ends early */
 };

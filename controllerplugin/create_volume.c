@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "controllerplugin/base_image.h"
 #include "controllerplugin/content_source.h"
 #include "controllerplugin/controller.h"
 #include "controllerplugin/flattener.h"
@@ -485,6 +486,43 @@ find_without_source(struct creation *c, const struct error *missing,
   return is_answered ? 0 : error_set(err, missing->code, "%s", missing->message);
 }
 
+/* The snapshot of the image that parameter 'imageSource' names. To be freed. */
+static int
+find_base(struct creation *c, char **ret_snapshot, struct error **err)
+{
+  struct string_map secrets = {0};
+  PROTO_MAP_READ(&secrets, c->request->secrets, c->request->n_secrets);
+  int r = base_images_get(c->controller->base_images, &c->parameters, &secrets, ret_snapshot, err);
+  string_map_clear(&secrets);
+  return r;
+}
+
+/* Parameter 'imageSource': what is there already is answered before the image is asked for, which
+ * may have become another one meanwhile. Else a clone of it is made. */
+static int
+create_from_image(struct creation *c, Csi__V1__CreateVolumeResponse *response, struct error **err)
+{
+  CLEANUP(freep) char *snapshot_id = NULL;
+  enum found found = FOUND_NOTHING;
+  c->record = (struct record){.name = c->request->name, .source = "", .parameters = &c->parameters};
+  if (settle(c, &found, response, err) < 0)
+    return -1;
+  if (is_answered(found))
+    return 0;
+  if (find_base(c, &snapshot_id, err) < 0)
+    return -1;
+  Csi__V1__VolumeContentSource__SnapshotSource snapshot =
+      CSI__V1__VOLUME_CONTENT_SOURCE__SNAPSHOT_SOURCE__INIT;
+  Csi__V1__VolumeContentSource content = CSI__V1__VOLUME_CONTENT_SOURCE__INIT;
+  snapshot.snapshot_id = snapshot_id;
+  content.type_case = CSI__V1__VOLUME_CONTENT_SOURCE__TYPE_SNAPSHOT;
+  content.snapshot = &snapshot;
+  if (content_source_open(c->controller, &content, &c->source, err) < 0)
+    return -1;
+  c->source.id = "";
+  return find_or_make(c, response, err);
+}
+
 static int
 create(struct creation *c, Csi__V1__CreateVolumeResponse *response, struct error **err)
 {
@@ -495,6 +533,10 @@ create(struct creation *c, Csi__V1__CreateVolumeResponse *response, struct error
                             "CreateVolume", err);
   if (!c->lock || open_location(c, err) < 0 || check_elsewhere(c, err) < 0)
     return -1;
+  if (c->parameters.image_source && !c->request->volume_content_source) {
+    places_prepare(c->controller->places, c->location);
+    return create_from_image(c, response, err);
+  }
   if (open_source(c, &failure) < 0)
     return find_without_source(c, failure, response, err);
   places_prepare(c->controller->places, c->location);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "controllerplugin/base_image.h"
 #include "controllerplugin/controller.h"
 #include "controllerplugin/flattener.h"
 #include "controllerplugin/options.h"
@@ -85,6 +86,7 @@ stop(struct controller *controller, struct rpc_server *server, int64_t grace_ms)
   atomic_store(&controller->is_stopping, true);
   purger_halt(controller->purger);
   bool is_at_rest = rpc_server_stop(server, grace_ms);
+  is_at_rest = base_images_stop(controller->base_images, deadline_ms) && is_at_rest;
   is_at_rest = purger_stop(controller->purger, deadline_ms) && is_at_rest;
   return flattener_stop(controller->flattener, deadline_ms) && is_at_rest;
 }
@@ -105,6 +107,12 @@ run(const struct options *options, struct error **err)
   controller.passing_snapshots = passing_snapshots_new();
   controller.flattener = flattener_new(&controller);
   controller.purger = purger_new(&controller);
+  const struct base_images_options base_images = {.controller = &controller,
+                                                  .worker = options->worker,
+                                                  .clusters_file = options->config,
+                                                  .allow_local_addresses =
+                                                      options->allow_local_addresses};
+  controller.base_images = base_images_new(&base_images);
 
   struct rpc_service services[2];
   struct rpc_server *server;
@@ -119,6 +127,7 @@ run(const struct options *options, struct error **err)
     log_warn("a cluster does not answer: leaving without waiting for it");
     _exit(0);
   }
+  base_images_free(controller.base_images);
   purger_free(controller.purger);
   flattener_free(controller.flattener);
   passing_snapshots_free(controller.passing_snapshots);

@@ -21,6 +21,10 @@ static const char help_text[] =
     "                             locks of a killed predecessor can be broken at once\n"
     "                             (default /run/imprint-controller)\n"
     "  --driver-name=NAME         (default imprint.csi.hypercloud.tmaxanc.com)\n"
+    "  --worker=FILE              the imprint command, for parameter 'imageSource'\n"
+    "                             (default /usr/bin/imprint)\n"
+    "  --allow-local-addresses    let images come from loopback, link-local and metadata "
+    "addresses\n"
     "  --log-level=LEVEL          error, warn, info or debug (default info)\n"
     "  --grace-seconds=N          on SIGTERM, calls under way may take so long (default 25)\n"
     "  --rpc-timeout-seconds=N    answer callers who set no deadline after this (default 120)\n"
@@ -34,6 +38,8 @@ enum {
   OPTION_CONFIG,
   OPTION_STATE_DIR,
   OPTION_DRIVER_NAME,
+  OPTION_WORKER,
+  OPTION_ALLOW_LOCAL,
   OPTION_LOG_LEVEL,
   OPTION_GRACE,
   OPTION_RPC_TIMEOUT,
@@ -47,6 +53,8 @@ static const struct option long_options[] = {
     {"config", required_argument, NULL, OPTION_CONFIG},
     {"state-dir", required_argument, NULL, OPTION_STATE_DIR},
     {"driver-name", required_argument, NULL, OPTION_DRIVER_NAME},
+    {"worker", required_argument, NULL, OPTION_WORKER},
+    {"allow-local-addresses", no_argument, NULL, OPTION_ALLOW_LOCAL},
     {"log-level", required_argument, NULL, OPTION_LOG_LEVEL},
     {"grace-seconds", required_argument, NULL, OPTION_GRACE},
     {"rpc-timeout-seconds", required_argument, NULL, OPTION_RPC_TIMEOUT},
@@ -93,6 +101,12 @@ parse_one(int option, const char *value, struct options *options, struct error *
   case OPTION_DRIVER_NAME:
     options->driver_name = value;
     return 0;
+  case OPTION_WORKER:
+    options->worker = value;
+    return 0;
+  case OPTION_ALLOW_LOCAL:
+    options->allow_local_addresses = true;
+    return 0;
   case OPTION_LOG_LEVEL:
     if (log_level_parse(value, &options->log_level) < 0)
       return error_set(err, ERROR_INVALID_ARGUMENT,
@@ -117,6 +131,7 @@ options_parse(int argc, char **argv, struct options *ret_options, enum options_r
       .endpoint = "unix:///csi/csi.sock",
       .config = "/etc/imprint/clusters.json",
       .state_dir = "/run/imprint-controller",
+      .worker = "/usr/bin/imprint",
       .driver_name = "imprint.csi.hypercloud.tmaxanc.com",
       .log_level = LOG_LEVEL_INFO,
       .grace_ms = 25000,

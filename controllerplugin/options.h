@@ -3,6 +3,7 @@
 #ifndef CONTROLLERPLUGIN_OPTIONS_H
 #define CONTROLLERPLUGIN_OPTIONS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/base/error.h"
@@ -13,6 +14,8 @@ struct options {
   const char *config;
   const char *state_dir;
   const char *driver_name;
+  const char *worker;
+  bool allow_local_addresses;
   enum log_level log_level;
   int64_t grace_ms;
   int64_t rpc_timeout_ms;

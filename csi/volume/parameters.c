@@ -163,12 +163,49 @@ parse_node_options(const char *name, const char *value, struct volume_parameters
   return 0;
 }
 
+/* A password in it would stand on the image for everybody to read. */
+static int
+parse_image_source(const char *name, const char *value, struct volume_parameters *p,
+                   struct error **err)
+{
+  static const char *const schemes[] = {"https://", "http://", "docker://",
+                                        "s3://",    "nbd://",  "nbds://"};
+  for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+    const char *host = value + strlen(schemes[i]);
+    if (!text_starts_with(value, schemes[i]))
+      continue;
+    if (memchr(host, '@', strcspn(host, "/?#")))
+      return error_set(err, ERROR_INVALID_ARGUMENT,
+                       "parameter '%s': user and password belong into a Secret, see "
+                       "docs/storageclass.md",
+                       name);
+    p->image_source = xstrdup(value);
+    return 0;
+  }
+  return error_set(err, ERROR_INVALID_ARGUMENT,
+                   "parameter '%s': http://, https://, docker://, s3://, nbd:// or nbds://, not "
+                   "'%.64s'",
+                   name, value);
+}
+
+static int
+parse_image_endpoint(const char *name, const char *value, struct volume_parameters *p,
+                     struct error **err)
+{
+  if (!text_starts_with(value, "https://") && !text_starts_with(value, "http://"))
+    return error_set(err, ERROR_INVALID_ARGUMENT,
+                     "parameter '%s': the URL of an S3 store is needed, not '%.64s'", name, value);
+  p->image_endpoint = xstrdup(value);
+  return 0;
+}
+
 static const struct {
   const char *name;
   parse_value *parse;
 } known[] = {
     {"clusterID", parse_cluster_id},      {"copyMode", parse_copy_mode},
-    {"dataPool", parse_data_pool},        {"imageFeatures", parse_features},
+    {"dataPool", parse_data_pool},        {"imageEndpoint", parse_image_endpoint},
+    {"imageFeatures", parse_features},    {"imageSource", parse_image_source},
     {"mapOptions", parse_node_options},   {"mapper", parse_mapper},
     {"mkfsOptions", parse_node_options},  {"namespace", parse_namespace},
     {"objectSize", parse_object_size},    {"pool", parse_pool},
@@ -248,6 +285,8 @@ volume_parameters_clear(struct volume_parameters *p)
   free(p->pool);
   free(p->data_pool);
   free(p->name_space);
+  free(p->image_source);
+  free(p->image_endpoint);
   string_map_clear(&p->settings);
   string_map_clear(&p->labels);
   string_map_clear(&p->node);

@@ -24,6 +24,8 @@ struct volume_parameters {
   uint64_t stripe_unit;  /* 0: no fancy striping */
   uint64_t stripe_count; /* … */
   enum copy_mode copy_mode;
+  char *image_source;         /* what a volume without another source begins as; NULL: blank */
+  char *image_endpoint;       /* S3 store of that; NULL: AWS */
   struct string_map settings; /* what was given, by name, without what Kubernetes adds */
   struct string_map labels;   /* what Kubernetes adds: whose volume it is, for people to read */
   struct string_map node;     /* what the node plugin needs to know */

@@ -303,7 +303,29 @@ test_names_are_listed_in_order_and_all_known(void)
     CHECK_ROW(!err || !strstr(err->message, "is not known"), names[count]);
     CHECK_ROW(count == 0 || strcmp(names[count - 1], names[count]) < 0, names[count]);
   }
-  CHECK_NUMBER(count, 13);
+  CHECK_NUMBER(count, 15);
+}
+
+static void
+test_an_image_source_is_a_url_without_secrets(void)
+{
+  static const char *const bad[] = {"",
+                                    "/etc/passwd",
+                                    "file:///etc/passwd",
+                                    "rbd:pool/image",
+                                    "-",
+                                    "https://user:secret@example.com/a",
+                                    "docker://user@registry.example/a"};
+  struct volume_parameters p;
+  REQUIRE(parse_with("imageSource", "https://example.com/a@b?c=d@e", &p, NULL) == 0);
+  CHECK_STRING(p.image_source, "https://example.com/a@b?c=d@e");
+  volume_parameters_clear(&p);
+  for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+    CLEANUP(error_freep) struct error *err = NULL;
+    CHECK_ROW(parse_with("imageSource", bad[i], &p, &err) < 0, bad[i]);
+    CHECK_ROW(err && strstr(err->message, "imageSource"), bad[i]);
+    CHECK_ROW(!err || !strstr(err->message, "secret@"), bad[i]);
+  }
 }
 
 static void
@@ -336,5 +358,6 @@ UNIT_MAIN("csi/volume/parameters",
           UNIT_TEST(test_the_pool_is_needed), UNIT_TEST(test_striping_that_fits_is_taken),
           UNIT_TEST(test_striping_that_does_not_fit_is_refused),
           UNIT_TEST(test_names_are_listed_in_order_and_all_known),
+          UNIT_TEST(test_an_image_source_is_a_url_without_secrets),
           UNIT_TEST(test_clear_accepts_what_was_never_filled),
           UNIT_TEST(test_a_snapshot_class_takes_only_what_kubernetes_adds))

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""StorageClasses whose volumes begin as an image: parameter imageSource, through the provisioner."""
+
+import pytest
+
+import kubectl
+
+
+@pytest.fixture
+def golden(server, controller):
+    """golden(path): a class of what the server has there. What was imported goes behind the test."""
+    names = []
+
+    def make(path):
+        names.append(f"golden-{len(names)}")
+        parameters = {**kubectl.storage_class("x")["parameters"], "imageSource": server.url(path)}
+        kubectl.apply(kubectl.storage_class(names[-1], parameters=parameters))
+        return names[-1]
+
+    yield make
+    for name in names:
+        kubectl.delete("storageclass", name)
+    kubectl.delete("pvc", "--all")
+    with controller.client() as client:
+        for entry in client.ListVolumes().entries:
+            snapshots = client.ListSnapshots(source_volume_id=entry.volume.volume_id).entries
+            for snapshot in snapshots:
+                client.DeleteSnapshot(snapshot_id=snapshot.snapshot.snapshot_id)
+            if snapshots:
+                client.DeleteVolume(volume_id=entry.volume.volume_id)
+
+
+def test_volumes_of_the_class_are_clones_of_its_image(golden, server, disk, bytes_of, cluster):
+    name = golden("/disk.qcow2")
+    server.slow_s = 0.02
+    kubectl.apply(kubectl.claim("first", "96Mi", storage_class=name))
+    kubectl.until(lambda: any("imageSource" in event and "% done" in event
+                              for event in kubectl.events("first")), "the progress is told")
+    server.slow_s = 0
+    kubectl.apply(*(kubectl.claim(f"more-{i}", "64Mi", storage_class=name) for i in range(3)))
+    handle = kubectl.await_bound("first")
+    assert bytes_of(handle, 64 << 20) == disk["raw"]
+    with cluster.volume(handle) as volume:
+        assert volume.size() == 96 << 20 and volume.parent_info()
+    sent = server.sent
+    for i in range(3):
+        assert bytes_of(kubectl.await_bound(f"more-{i}"), 64 << 20) == disk["raw"]
+    kubectl.apply(kubectl.claim("later", "64Mi", storage_class=name))
+    assert bytes_of(kubectl.await_bound("later"), 64 << 20) == disk["raw"]
+    assert sent < 2 * len(disk["qcow2"]) and server.sent - sent < 1 << 20, "imported once"
+    assert len(cluster.images("imprint")) == 6
+
+
+def test_a_killed_controller_goes_on(golden, server, disk, bytes_of, controller):
+    server.slow_s = 0.05
+    kubectl.apply(kubectl.claim("first", "64Mi", storage_class=golden("/disk.qcow2")))
+    kubectl.until(lambda: server.sent > 6 << 20, "the import runs")
+    controller.kill()
+    controller.start()
+    server.slow_s = 0
+    assert bytes_of(kubectl.await_bound("first", timeout_s=120), 64 << 20) == disk["raw"]
+    assert server.sent < 2 * len(disk["qcow2"]), "it began anew"
+
+
+def test_what_is_wrong_is_told(golden, cluster):
+    kubectl.apply(kubectl.claim("missing", "64Mi", storage_class=golden("/nothing")),
+                  kubectl.claim("small", "32Mi", storage_class=golden("/disk.qcow2")))
+    kubectl.until(lambda: any("imageSource" in event and "404" in event
+                              for event in kubectl.events("missing")), "the cause is told")
+    kubectl.until(lambda: [event for event in kubectl.events("small") if "ProvisioningFailed" in event
+                           and "call again" not in event], "too small is told")
