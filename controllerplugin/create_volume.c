@@ -503,11 +503,11 @@ static int
 create_from_image(struct creation *c, Csi__V1__CreateVolumeResponse *response, struct error **err)
 {
   CLEANUP(freep) char *snapshot_id = NULL;
-  enum found found = FOUND_NOTHING;
+  bool is_answered = false;
   c->record = (struct record){.name = c->request->name, .source = "", .parameters = &c->parameters};
-  if (settle(c, &found, response, err) < 0)
+  if (use_or_clear(c, false, response, &is_answered, err) < 0)
     return -1;
-  if (is_answered(found))
+  if (is_answered)
     return 0;
   if (find_base(c, &snapshot_id, err) < 0)
     return -1;

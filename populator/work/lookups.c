@@ -97,8 +97,8 @@ ask(struct lookup *lookup, struct json_object **ret_result, struct error **err)
   CLEANUP(worker_process_freep) struct worker_process *worker = NULL;
   CLEANUP(json_object_putp) struct json_object *result = NULL;
   int64_t deadline_ms = clock_now_ms() + lookup->all->options.timeout_ms;
-  if (worker_process_start(lookup->all->options.worker, lookup->verb, lookup->job, &worker, err) <
-      0)
+  if (worker_process_start(lookup->all->options.worker, lookup->verb, lookup->job, -1, &worker,
+                           err) < 0)
     return -1;
   for (bool is_over = false; !is_over;) {
     struct json_object *object = NULL;
