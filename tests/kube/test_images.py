@@ -109,6 +109,19 @@ def test_what_is_wrong_is_told(server, disk):
     assert_error("classless", "no-such-class")
 
 
+def test_what_servers_refuse_is_told(s3, populator):
+    """A certificate that nobody trusts, a bucket and a Secret that are not there."""
+    store = {"objectName": "x", "endpoint": s3["endpoint"], "secretRef": "store"}
+    kubectl.apply(
+        kubectl.image("untrusted", {"http": f"https://{populator.upload}/x"}, retry={"limit": 0}),
+        kubectl.image("bucketless", {"objectStore": {"bucketName": "no-such-bucket", **store}}),
+        kubectl.image("keyless", {"objectStore": {"bucketName": "vm-images", **store,
+                                                  "secretRef": "not-there"}}))
+    assert_error("untrusted", "certificate")
+    assert_error("bucketless", "no-such-bucket")
+    kubectl.until(lambda: "not-there" in kubectl.message(VMIM, "keyless"), "told what is missing")
+
+
 def test_a_missing_secret_is_waited_for(server, disk, bytes_of):
     kubectl.apply(kubectl.image("guarded", {"http": server.url("/disk.qcow2")}, secretRef="later"))
     kubectl.until(lambda: "later" in kubectl.message(VMIM, "guarded"), "told what is missing")

@@ -2,6 +2,7 @@
 """Exports and rollbacks."""
 
 import subprocess
+import urllib.request
 
 import pytest
 
@@ -48,6 +49,11 @@ def test_an_export_lands_in_the_object_store(copy, s3, disk, tmp_path):
     subprocess.run(["qemu-img", "check", "-f", "qcow2", path], check=True)
     subprocess.run(
         ["qemu-img", "compare", "-f", "qcow2", "-F", "raw", path, disk["raw_path"]], check=True)
+    # and by anything that speaks HTTP
+    url = s3["client"].generate_presigned_url(
+        "get_object", Params={"Bucket": "vm-images", "Key": "out.qcow2"})
+    with urllib.request.urlopen(url) as answer:
+        assert answer.read() == path.read_bytes()
 
 
 def test_an_export_of_nothing_waits(s3):
