@@ -13,7 +13,7 @@
 #   kube_ctl DIR ARGUMENT…   kubectl as administrator
 #   kube_stop_apiserver DIR, kube_start_apiserver DIR [FLAG…], kube_restart_apiserver DIR [FLAG…]
 #   kube_ready [PROGRAM…]    for groups: all of that, as steps, in $KUBE_DIR, with KUBECONFIG and
-#                            PATH set
+#                            PATH set; it listens on $KUBE_ADDRESS (127.0.0.1)
 #
 # There is no node: that is another concept. kube_identity.sh makes further users. Lines of
 # KUBE_APISERVER_FLAGS in the environment are further flags of the API server; FLAG… hold until its
@@ -235,7 +235,7 @@ kube_ready() {
   step 'Build Kubernetes' kube_tools "$@"
   export PATH=$KUBE_BIN:$PATH
   at_exit kube_down "$KUBE_DIR"
-  step 'Start Kubernetes' kube_up "$KUBE_DIR"
+  step 'Start Kubernetes' kube_up "$KUBE_DIR" "${KUBE_ADDRESS:-127.0.0.1}"
 }
 
 if [[ ${BASH_SOURCE[0]} == "$0" ]]; then

@@ -1,0 +1,82 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#: the chart as pods of images built here, on a real kubelet: docs/quickstart.md word for word
+
+source "$(dirname "$(realpath "$0")")/../env.sh"
+source "$ROOT/tests/env/container_images.sh"
+
+SIDECARS=(csi-provisioner csi-snapshotter csi-resizer)
+
+# ---- outside, where packages can be fetched ------------------------------------------------------
+
+# The names and versions that the chart has by default.
+chart_images() {
+  local name image version
+  version=$(awk '$1 == "version:" { print $2 }' "$ROOT/charts/imprint/Chart.yaml")
+  image_imprint "$IMAGES/controller.tar" "docker.io/imprint/imprint-controller:$version" controller "$PRESET"
+  image_imprint "$IMAGES/node.tar" "docker.io/imprint/imprint-node:$version" node "$PRESET"
+  image_busybox "$IMAGES/busybox.tar" docker.io/library/busybox:1.36
+  for name in "${SIDECARS[@]}"; do
+    image=$(awk -v name="$name" 'index($0, "/" name ",") && match($0, /repository: [^,]*, tag: [^,]*/) {
+      split(substr($0, RSTART, RLENGTH), part, /repository: |, tag: /); print part[2] ":" part[3] }' \
+      "$ROOT/charts/imprint/values.yaml")
+    image_static "$IMAGES/$name.tar" "$image" "$KUBE_BIN/$name"
+  done
+}
+
+outside() {
+  export IMAGES=$SCRATCH/images
+  mkdir "$IMAGES"
+  build_preset $PRESET
+  step 'Build Kubernetes' kube_tools kubelet snapshot-controller helm "${SIDECARS[@]}"
+  step 'Build images' chart_images
+  process_must world env INSTALL_WORLD=1 unshare --net --mount "$0"
+}
+
+# ---- a world of its own ----------------------------------------------------------------------
+# Pods reach Ceph by an address that only this network has, and what a node has in fixed places is
+# nobody else's.
+
+world_open() {
+  ip link set lo up
+  ip address add "$KUBELET_ADDRESS/32" dev lo
+  mount -t tmpfs -o mode=0755 run /run
+  mount --make-shared /run # as systemd has it
+  mkdir /run/lock
+}
+
+ceph_for_pods() {
+  ceph_up "$CEPH_DIR" "$KUBELET_ADDRESS"
+  ceph auth rm client.imprint # the quick start makes it
+  ceph mon dump --format json |
+    jq -r '[.mons[].public_addrs.addrvec[] | select(.type == "v1").addr] | join(",")' >"$SCRATCH/monitors"
+}
+
+load_images() {
+  local archive
+  for archive in "$IMAGES"/*.tar; do
+    kubelet_ctr "$KUBELET_DIR" images import "$archive"
+    rm "$archive"
+  done
+}
+
+inside() {
+  export CEPH_DIR=$SCRATCH/ceph CEPH_CONF=$SCRATCH/ceph/ceph.conf NODE_ADDRESS=$KUBELET_ADDRESS
+  step 'Make a world' world_open
+  at_exit ceph_down "$CEPH_DIR"
+  step 'Start Ceph' ceph_for_pods
+  KUBE_ADDRESS=$KUBELET_ADDRESS kube_ready kubelet snapshot-controller helm "${SIDECARS[@]}"
+  export KUBELET_FOLDER=/var/lib/kubelet
+  kubelet_ready
+  step 'Load images' load_images
+  MONITORS=$(<"$SCRATCH/monitors")
+  export MONITORS
+  pytest_run "$ROOT/tests/install" --reruns=0 -x # each goes on from the one before
+}
+
+export PRESET=release
+if [[ -z ${INSTALL_WORLD:-} ]]; then
+  outside
+else
+  inside
+fi

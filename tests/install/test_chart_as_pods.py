@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The quick start word for word, an upgrade under load, and the removal."""
+
+import hashlib
+import json
+import os
+import subprocess
+import threading
+
+import pytest
+
+import kubectl
+import quickstart
+
+NAMESPACE = "imprint-system"
+POOL = "vms"  # of the quick start
+UPGRADE_CLAIMS = 20
+
+
+def helm(*arguments):
+    done = subprocess.run(["helm", *arguments, "--namespace", NAMESPACE],
+                          cwd=quickstart.ROOT,
+                          capture_output=True,
+                          text=True,
+                          timeout=600)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def pods():
+    return json.loads(kubectl.run("get", "pods", "-n", NAMESPACE, "-o", "json"))["items"]
+
+
+def is_ready(pod):
+    conditions = pod["status"].get("conditions", [])
+    return any(item["type"] == "Ready" and item["status"] == "True" for item in conditions)
+
+
+def what_ails_them():
+    """For the reader of a failure: the pods that are not ready, and their last words."""
+    lines = [kubectl.run("get", "pods", "-A", "-o", "wide")]
+    for pod in pods():
+        if is_ready(pod):
+            continue
+        name = pod["metadata"]["name"]
+        lines += [f"{item['reason']}: {item['message']}" for item in events_of(name)]
+        for container in pod["spec"]["containers"]:
+            lines.append(f"--- {name} {container['name']}")
+            lines.append(last_words(name, container["name"]))
+    return "\n".join(lines)
+
+
+def events_of(pod):
+    return json.loads(
+        kubectl.run("get", "events", "-n", NAMESPACE, "--field-selector", f"involvedObject.name={pod}",
+                    "-o", "json"))["items"]
+
+
+def last_words(pod, container):
+    try:
+        return kubectl.run("logs", "-n", NAMESPACE, pod, "-c", container, "--tail=5")
+    except kubectl.Refused as refusal:
+        return str(refusal)
+
+
+@pytest.fixture(scope="module")
+def followed(server):
+    """The quick start up to its end, without the removal."""
+    values = {"MONITORS": os.environ["MONITORS"], "IMAGE": server.url("/disk.qcow2")}
+    assert sorted(values) == sorted(quickstart.variables())
+    steps = quickstart.blocks()
+    del steps[quickstart.YOURS]
+    del steps[quickstart.REMOVAL]
+    try:
+        return [quickstart.run(commands, values) for commands in steps.values()]
+    except AssertionError as failure:
+        raise AssertionError(f"{failure}\n{what_ails_them()}") from None
+
+
+def assert_pod_reads(content):
+    said = kubectl.run("exec", "reader", "--", "sh", "-c", f"head -c {len(content)} /dev/disk | sha256sum")
+    assert said.split()[0] == hashlib.sha256(content).hexdigest()
+
+
+def assert_pod_writes(offset_mib):
+    """Through to Ceph: a device that nobody serves any more fails it."""
+    kubectl.run("exec", "reader", "--", "dd", "if=/dev/zero", "of=/dev/disk", "bs=1M", "count=1",
+                f"seek={offset_mib}", "conv=fsync,notrunc")
+
+
+def test_quick_start_leads_to_a_pod_with_the_images_bytes(followed, disk):
+    assert_pod_reads(disk[0].read_bytes())
+    claim = kubectl.get("pvc", "disk")
+    assert claim["status"]["capacity"]["storage"] == "20Gi"
+
+
+def test_every_pod_is_ready_and_none_was_restarted(followed):
+    running = pods()
+    assert len(running) == 3
+    for pod in running:
+        assert is_ready(pod), pod["metadata"]["name"]
+        restarts = {item["name"]: item["restartCount"] for item in pod["status"]["containerStatuses"]}
+        assert not any(restarts.values()), restarts
+
+
+def test_programs_have_no_privileges_they_do_not_need(followed):
+    name = next(pod["metadata"]["name"] for pod in pods() if "controller" in pod["metadata"]["name"])
+    status = kubectl.run("exec", "-n", NAMESPACE, name, "-c", "imprint-populator", "--", "cat",
+                         "/proc/1/status")
+    fields = dict(line.split(":", 1) for line in status.splitlines())
+    assert fields["Uid"].split()[0] == "64045"
+    assert int(fields["CapEff"], 16) == 0
+    assert fields["NoNewPrivs"].strip() == "1"
+
+
+def test_metrics_are_served(followed):
+    name = next(pod["metadata"]["name"] for pod in pods() if "controller" in pod["metadata"]["name"])
+    said = kubectl.run("get", "--raw", f"/api/v1/namespaces/{NAMESPACE}/pods/{name}:8080/proxy/metrics")
+    assert 'imprint_objects{' in said
+
+
+def test_upgrade_under_load_loses_nothing(followed, server, disk):
+    """Pods are replaced while an image is imported and claims are made."""
+    server.slow_s = 0.02
+    try:
+        kubectl.apply(kubectl.image("second", {"http": server.url("/disk.qcow2")}, storageClassName="vms"))
+        kubectl.until(lambda: kubectl.state("vmim", "second") not in ("", "Creating"), "the import's begin")
+
+        def make_claims():
+            for number in range(UPGRADE_CLAIMS):
+                kubectl.apply(
+                    kubectl.claim(f"busy-{number}",
+                                  "64Mi",
+                                  storage_class="vms",
+                                  **kubectl.from_image("debian")))
+
+        claims = threading.Thread(target=make_claims)
+        claims.start()
+        helm("upgrade", "imprint", "charts/imprint", "--reuse-values", "--set",
+             "controller.podAnnotations.round=second", "--set", "node.podAnnotations.round=second",
+             "--wait", "--timeout", "5m")
+        claims.join()
+    finally:
+        server.slow_s = 0
+    kubectl.await_state("vmim", "second", "Available", timeout_s=180)
+    for number in range(UPGRADE_CLAIMS):
+        kubectl.await_bound(f"busy-{number}", timeout_s=60)
+    assert_pod_writes(200)  # its node plugin was replaced
+    kubectl.delete("pvc", *[f"busy-{number}" for number in range(UPGRADE_CLAIMS)])
+    kubectl.delete("vmim", "second")
+
+
+def test_pod_goes_on_without_the_release_and_is_cleaned_up_by_the_next(followed, cluster):
+    """What people own stays; whoever installs again goes on from there."""
+    kept = helm("get", "values", "imprint", "-o", "json")
+    helm("uninstall", "imprint", "--wait")
+    assert kubectl.state("vmim", "debian") == "Available"
+    assert len(cluster.images(POOL)) == 2
+    for kind in ("deployments", "daemonsets", "roles", "rolebindings", "secrets"):
+        left = [item["metadata"]["name"] for item in kubectl.get_all(kind)
+                if item["metadata"]["namespace"] == NAMESPACE
+                and "helm" in item["metadata"].get("labels", {}).get("app.kubernetes.io/managed-by", "").lower()]
+        assert not left, f"{kind}: {left}"
+    values = os.path.join(os.environ["SCRATCH"], "values.json")
+    with open(values, "w", encoding="utf-8") as file:
+        file.write(kept)
+    helm("install", "imprint", "charts/imprint", "--values", values, "--wait", "--timeout", "5m")
+    os.unlink(values)
+
+
+def test_removal_leaves_nothing(followed, cluster):
+    quickstart.run(quickstart.blocks()[quickstart.REMOVAL], {})
+    kubectl.until(lambda: not cluster.images(POOL), f"left: {cluster.images(POOL)}")
+    kubectl.until(lambda: not kubectl.get_all("pv"), "no volume left")
+    for kind in ("storageclasses", "csidrivers", "clusterroles", "clusterrolebindings"):
+        left = [item["metadata"]["name"] for item in json.loads(kubectl.run("get", kind, "-o", "json"))["items"]
+                if "imprint" in item["metadata"]["name"]]
+        assert not left, f"{kind}: {left}"
