@@ -50,15 +50,15 @@ image_busybox() { # ARCHIVE NAME
 
 # image_debian: what Containerfile begins with, from where this machine has its packages.
 image_debian() {
-  local root=$SCRATCH/debian.tar container
+  local tarball=$SCRATCH/debian.tar container
   ! image_buildah inspect --type image "$IMAGE_DEBIAN" >/dev/null 2>&1 || return 0
-  mmdebstrap --variant=minbase --format=tar bookworm "$root" - < <(
+  mmdebstrap --variant=minbase --format=tar bookworm "$tarball" - < <(
     cat /etc/apt/sources.list /etc/apt/sources.list.d/*.{list,sources} 2>/dev/null
   )
   container=$(image_buildah from scratch)
-  image_buildah add --quiet "$container" "$root" /
+  image_buildah add --quiet "$container" "$tarball" /
   image_buildah commit --quiet --rm "$container" "$IMAGE_DEBIAN"
-  rm -f "$root"
+  rm -f "$tarball"
 }
 
 # image_target TARGET NAME PROGRAMS

@@ -42,24 +42,85 @@ group_files() {
   done
 }
 
-# group_run FILE: in a process of its own, which cleans up after itself; what it should leave behind
-# all the same (it was killed, say) is stopped here.
-group_run() {
-  local start
+# group_open FILE: whose cases are reported from here on.
+group_open() {
   group_name "$1"
   GROUP=$REPLY RESULTS=$SCRATCH/results-$GROUP
   export GROUP RESULTS
   : >"$RESULTS"
-  printf '\n%s%s%s\n' "$C_BOLD" "$GROUP" "$C_OFF"
   now_ms
-  start=$REPLY
-  process_run "group-$GROUP" "$1"
-  scratch_sweep
-  ((RUN_STATUS == 0)) || report fail "$GROUP" '' "the group ended with status $RUN_STATUS"
+  STARTED_OF[$GROUP]=$REPLY
+}
+
+group_title() {
+  printf '\n%s%s%s\n' "$C_BOLD" "$GROUP" "$C_OFF"
+}
+
+# group_close STATUS
+group_close() {
+  (($1 == 0)) || report fail "$GROUP" '' "the group ended with status $1"
   [[ -s $RESULTS ]] || report fail "$GROUP" '' 'the group reported no case'
-  seconds_since "$start"
+  seconds_since "${STARTED_OF[$GROUP]}"
   SECONDS_OF[$GROUP]=$REPLY
   RAN+=("$GROUP")
+}
+
+# group_run FILE: in a process of its own, which cleans up after itself; what it should leave behind
+# all the same (it was killed, say) is stopped here, unless it may belong to another.
+group_run() {
+  group_open "$1"
+  group_title
+  process_run "group-$GROUP" "$1"
+  [[ -n $BESIDE_FILE ]] || scratch_sweep
+  group_close "$RUN_STATUS"
+}
+
+# Groups that wait more than they work say "# beside others" in a line of their own. When all groups
+# are run they go one by one beside the rest; their lines are printed when they have ended.
+BESIDE=()       # files that have not begun
+BESIDE_FILE=''  # the one that runs
+
+group_is_beside() { # FILE
+  grep -q '^# beside others' "$1"
+}
+
+# beside_start: the next one, if none runs.
+beside_start() {
+  [[ -z $BESIDE_FILE && ${#BESIDE[@]} -gt 0 ]] || return 0
+  BESIDE_FILE=${BESIDE[0]}
+  BESIDE=("${BESIDE[@]:1}")
+  group_open "$BESIDE_FILE"
+  # shellcheck disable=SC2016 # for the other shell
+  process_start "$SCRATCH/pids" "group-$GROUP" "$SCRATCH/log/beside-$GROUP" \
+    env IS_BESIDE=1 bash -c 'trap : HUP INT TERM; "$1"; echo $? >"$2"' - "$BESIDE_FILE" "$SCRATCH/status-$GROUP"
+}
+
+# beside_finish: prints it if it has ended, and starts the next one.
+beside_finish() {
+  local status
+  [[ -n $BESIDE_FILE ]] || return 0
+  group_name "$BESIDE_FILE"
+  ! process_pid "$SCRATCH/pids" "group-$REPLY" || return 0
+  GROUP=$REPLY RESULTS=$SCRATCH/results-$GROUP
+  status=$(cat "$SCRATCH/status-$GROUP" 2>/dev/null) || status=killed
+  group_title
+  cat "$SCRATCH/log/beside-$GROUP"
+  [[ $status != killed ]] || status=137
+  group_close "$status"
+  BESIDE_FILE=''
+  beside_start
+}
+
+groups_run() {
+  local file
+  for file in "$@"; do
+    beside_finish
+    group_run "$file"
+  done
+  while [[ -n $BESIDE_FILE ]]; do
+    beside_finish
+    sleep 0.5
+  done
 }
 
 summary_cases() { # fail|skip TITLE
@@ -92,9 +153,16 @@ if [[ ${1:-} == --list ]]; then
 fi
 group_files "$@"
 packages_ready
-declare -A SECONDS_OF=()
+declare -A SECONDS_OF=() STARTED_OF=()
 RAN=()
+IN_TURN=()
 for FILE in "${FILES[@]}"; do
-  group_run "$FILE"
+  if (($# == 0)) && group_is_beside "$FILE"; then
+    BESIDE+=("$FILE")
+  else
+    IN_TURN+=("$FILE")
+  fi
 done
+beside_start
+groups_run "${IN_TURN[@]}"
 summary

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #: the populator on a real Kubernetes control plane, with the sidecars, Ceph and radosgw
 
+# beside others: it waits for Kubernetes most of the time
+
 source "$(dirname "$(realpath "$0")")/../env.sh"
 
 # The chart as it is; its pods wait for a node that never comes, and what they would run is run by

@@ -37,7 +37,10 @@ outside() {
 # Pods reach Ceph by an address that only this network has, and what a node has in fixed places is
 # nobody else's.
 
+# Copies of other people's mounts would keep their volumes mapped.
 world_open() {
+  awk '$10 ~ "^/dev/(loop|rbd|nbd)" || $9 ~ "^/dev/(loop|rbd|nbd)" { print $5 }' /proc/self/mountinfo |
+    tac | xargs -r -n 1 umount -l
   ip link set lo up
   ip address add "$KUBELET_ADDRESS/32" dev lo
   mount -t tmpfs -o mode=0755 run /run
