@@ -29,6 +29,7 @@
 #include "lib/base/subprocess.h"
 #include "nodeplugin/block_device.h"
 #include "nodeplugin/ceph_conf.h"
+#include "nodeplugin/helper_cgroup.h"
 #include "nodeplugin/loop_device.h"
 #include "nodeplugin/mapper.h"
 #include "nodeplugin/mount_table.h"
@@ -185,7 +186,9 @@ start_daemon(const struct mapper_env *env, const struct map_request *request,
                                        .env = environment,
                                        .fds = fds,
                                        .fd_count = 3,
-                                       .is_detached = true};
+                                       .is_detached = true,
+                                       .prepare = helper_cgroup_enter,
+                                       .context = env->helpers};
   return SYS_CALL(subprocess_start(&options, ret_daemon, err));
 }
 

@@ -16,6 +16,7 @@
 #include "lib/base/memory.h"
 #include "lib/base/subprocess.h"
 #include "lib/base/text.h"
+#include "nodeplugin/helper_cgroup.h"
 #include "nodeplugin/inline_collector.h"
 #include "nodeplugin/node.h"
 #include "nodeplugin/options.h"
@@ -180,11 +181,13 @@ run(struct options *options, struct error **err)
   CLEANUP(freep) char *kubelet_dir = realpath(options->kubelet_dir, NULL);
   CLEANUP(fence_closep) struct fence *fence = NULL;
   CLEANUP(clusters_closep) struct clusters *clusters = NULL;
+  CLEANUP(helper_cgroup_freep) struct helper_cgroup *helpers = NULL;
   if (!kubelet_dir)
     return error_set_errno(err, errno, "--kubelet-dir '%s'", options->kubelet_dir);
   if (name_node(options, &name, err) < 0 || make_run_dir(options->run_dir, err) < 0 ||
       (options->topology_file &&
        topology_read_file(&options->topology, options->topology_file, err) < 0) ||
+      (options->helper_cgroups && helper_cgroup_open(options->helper_cgroups, &helpers, err) < 0) ||
       fence_open(fence_dir, &fence, err) < 0 ||
       clusters_open(options->config, fence, &clusters, err) < 0)
     return -1;
@@ -196,6 +199,7 @@ run(struct options *options, struct error **err)
                       .max_volumes = (int64_t)options->max_volumes,
                       .topology = options->topology,
                       .env.run_dir = options->run_dir,
+                      .env.helpers = helpers,
                       .clusters = clusters,
                       .locks = locks};
   if (serve(options, &signals, &node, err) < 0)

@@ -15,11 +15,13 @@
 #include "lib/ceph/location.h"
 #include "nodeplugin/option_list.h"
 
+struct helper_cgroup;
 struct mapper;
 
 /* What mappers need to know of this program. */
 struct mapper_env {
   const char *run_dir; /* a folder in memory, of root's alone, that outlives the process */
+  struct helper_cgroup *helpers; /* where processes that serve volumes go; NULL: nowhere else */
 };
 
 /* A volume as a mapper sees it. */

@@ -23,6 +23,7 @@
 #include "lib/base/text.h"
 #include "nodeplugin/block_device.h"
 #include "nodeplugin/ceph_conf.h"
+#include "nodeplugin/helper_cgroup.h"
 #include "nodeplugin/nbd_netlink.h"
 #include "nodeplugin/sys_call.h"
 #include "nodeplugin/sysfs.h"
@@ -217,7 +218,9 @@ start(const struct mapper_env *env, const struct map_request *request, const cha
                                        .env = environment,
                                        .fds = fds,
                                        .fd_count = 3,
-                                       .is_detached = true};
+                                       .is_detached = true,
+                                       .prepare = helper_cgroup_enter,
+                                       .context = env->helpers};
   int r = SYS_CALL(subprocess_start(&options, ret_server, err));
   for (size_t i = 0; i < made_count; i++)
     free(made[i]);

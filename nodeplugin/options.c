@@ -33,6 +33,9 @@ static const char help_text[] =
     "  --node-name=NAME           (default the host's name)\n"
     "  --mapper=NAME              for volumes that do not say: auto, krbd, nbd or fuse (default "
     "auto)\n"
+    "  --helper-cgroups=DIR       where the host's cgroups are seen: processes that serve volumes "
+    "leave\n"
+    "                             ours for one in there, and outlive the plugin's container\n"
     "  --topology=KEY=VALUE       where this node is; may be repeated\n"
     "  --topology-file=FILE       the same, from the node's labels as the downward API writes "
     "them:\n"
@@ -61,6 +64,7 @@ enum {
   OPTION_DRIVER_NAME,
   OPTION_NODE_NAME,
   OPTION_MAPPER,
+  OPTION_HELPER_CGROUPS,
   OPTION_TOPOLOGY,
   OPTION_TOPOLOGY_FILE,
   OPTION_MAX_VOLUMES,
@@ -83,6 +87,7 @@ static const struct option long_options[] = {
     {"driver-name", required_argument, NULL, OPTION_DRIVER_NAME},
     {"node-name", required_argument, NULL, OPTION_NODE_NAME},
     {"mapper", required_argument, NULL, OPTION_MAPPER},
+    {"helper-cgroups", required_argument, NULL, OPTION_HELPER_CGROUPS},
     {"topology", required_argument, NULL, OPTION_TOPOLOGY},
     {"topology-file", required_argument, NULL, OPTION_TOPOLOGY_FILE},
     {"max-volumes", required_argument, NULL, OPTION_MAX_VOLUMES},
@@ -136,6 +141,8 @@ plain_option(int option, struct options *options)
     return &options->endpoint;
   case OPTION_CONFIG:
     return &options->config;
+  case OPTION_HELPER_CGROUPS:
+    return &options->helper_cgroups;
   case OPTION_RUN_DIR:
     return &options->run_dir;
   case OPTION_KUBELET_DIR:

@@ -19,7 +19,8 @@ struct options {
   const char *driver_name;
   const char *node_name; /* NULL: the host's */
   const char *mapper;
-  const char *topology_file; /* NULL: none */
+  const char *helper_cgroups; /* NULL: helpers stay in ours */
+  const char *topology_file;  /* NULL: none */
   struct string_map topology;
   enum log_level log_level;
   int64_t grace_ms;
