@@ -85,6 +85,12 @@ run(const struct arguments *arguments, struct error **err)
   return r;
 }
 
+static const struct command_example examples[] = {
+    {"An upload, as it is sent",
+     "imprint receive volume:HANDLE --size 512Mi --clusters clusters.json <disk.img"},
+    {0},
+};
+
 const struct command command_receive = {
     .name = "receive",
     .usage = "POOL/IMAGE|volume:HANDLE",
@@ -96,6 +102,7 @@ const struct command command_receive = {
             "how much of it is safely in Ceph: from there a later call can go on. What is in the "
             "file is\n"
             "for a later import from volume:HANDLE or rbd:POOL/IMAGE to find out.\n",
+    .examples = examples,
     .sets = sets,
     .arguments_min = 1,
     .arguments_max = 1,
