@@ -119,7 +119,7 @@ def test_metrics_are_served(followed):
     assert 'imprint_objects{' in said
 
 
-def test_upgrade_under_load_loses_nothing(followed, server, disk):
+def test_upgrade_under_load_loses_nothing(followed, server, cluster):
     """Pods are replaced while an image is imported and claims are made."""
     server.slow_s = 0.02
     try:
@@ -148,6 +148,7 @@ def test_upgrade_under_load_loses_nothing(followed, server, disk):
     assert_pod_writes(200)  # its node plugin was replaced
     kubectl.delete("pvc", *[f"busy-{number}" for number in range(UPGRADE_CLAIMS)])
     kubectl.delete("vmim", "second")
+    kubectl.until(lambda: len(cluster.images(POOL)) == 2, "the volumes are gone", 120)
 
 
 def test_pod_goes_on_without_the_release_and_is_cleaned_up_by_the_next(followed, cluster):
@@ -155,7 +156,8 @@ def test_pod_goes_on_without_the_release_and_is_cleaned_up_by_the_next(followed,
     kept = helm("get", "values", "imprint", "-o", "json")
     helm("uninstall", "imprint", "--wait")
     assert kubectl.state("vmim", "debian") == "Available"
-    assert len(cluster.images(POOL)) == 2
+    assert len(cluster.images(POOL)) == 2  # the image and the disk
+    assert_pod_writes(300)
     for kind in ("deployments", "daemonsets", "roles", "rolebindings", "secrets"):
         left = [item["metadata"]["name"] for item in kubectl.get_all(kind)
                 if item["metadata"]["namespace"] == NAMESPACE

@@ -48,6 +48,21 @@ world_open() {
   mkdir /run/lock
 }
 
+# What serves volumes outlives its pod, and a failed test. Its devices are known by the files behind
+# them, which only this world has, and it by the network that it is in.
+world_close() {
+  local device file process own
+  for device in /sys/block/loop*; do
+    file=$(cat "$device/loop/backing_file" 2>/dev/null) || continue
+    [[ $file != /run/imprint-node/* || ! -e $file ]] || losetup --detach "/dev/${device##*/}"
+  done
+  own=$(readlink /proc/self/ns/net)
+  while read -r process; do
+    [[ $(readlink "/proc/$process/ns/net") != "$own" ]] || kill -KILL "$process"
+  done < <(cat /sys/fs/cgroup/devices/imprint-volumes/cgroup.procs 2>/dev/null)
+  find /sys/fs/cgroup/*/imprint-volumes -maxdepth 0 -type d -exec rmdir {} + 2>/dev/null || true
+}
+
 ceph_for_pods() {
   ceph_up "$CEPH_DIR" "$KUBELET_ADDRESS"
   ceph auth rm client.imprint # the quick start makes it
@@ -69,6 +84,7 @@ inside() {
   at_exit ceph_down "$CEPH_DIR"
   step 'Start Ceph' ceph_for_pods
   KUBE_ADDRESS=$KUBELET_ADDRESS kube_ready kubelet snapshot-controller helm "${SIDECARS[@]}"
+  at_exit world_close
   export KUBELET_FOLDER=/var/lib/kubelet
   kubelet_ready
   step 'Load images' load_images
