@@ -7,6 +7,7 @@
 #include "cli/confine.h"
 #include "cli/interrupt.h"
 #include "cli/progress_view.h"
+#include "cli/retry_view.h"
 #include "cli/source_flags.h"
 #include "cli/volume_source.h"
 #include "populator/transfer/import.h"
@@ -128,6 +129,7 @@ import_to(const char *url, struct image_spec *spec, struct error **err)
     return error_set(err, ERROR_INVALID_ARGUMENT, "--jobs: a number from 1 to %d is needed",
                      JOBS_MAX);
   source_flags_options(&options.source);
+  options.source.http.on_retry = retry_view(is_json);
   int r = import_with(&options, spec, err);
   cluster_config_clear(&options.source.ceph);
   return r;

@@ -10,6 +10,7 @@
 #include "cli/ceph_flags.h"
 #include "cli/command.h"
 #include "cli/confine.h"
+#include "cli/retry_view.h"
 #include "cli/source_flags.h"
 #include "cli/volume_source.h"
 #include "lib/base/memory.h"
@@ -250,6 +251,7 @@ run(const struct arguments *arguments, struct error **err)
   struct source_options options;
   struct inspection inspection;
   source_flags_options(&options);
+  options.http.on_retry = retry_view(is_json);
   int r = confine(arguments->items[0], &options, &confinement, &url, err);
   if (r == 0)
     r = inspect(url, &options, &inspection, err);

@@ -8,6 +8,9 @@
 
 #include "lib/base/cleanup.h"
 
+/* An attempt, the so-maniest in a row, failed, and is repeated. Called by any thread. */
+typedef void http_retry_listener(unsigned attempt, const char *message);
+
 /* How to talk to servers; the strings outlive the client. NULL and 0 mean the default. */
 struct http_options {
   const char *ca_bundle; /* PEM file of CAs to trust beside the system's */
@@ -28,6 +31,7 @@ struct http_options {
   /* Default 30: so long without a byte, or with less than 1 KiB a second, breaks the transfer,
    * which is retried. */
   unsigned stall_s;
+  http_retry_listener *on_retry;
 };
 
 struct http_client;

@@ -71,6 +71,8 @@ http_retry_again(struct http_retry *retry, const struct http_failure *failure, s
     return false;
   }
   log_debug("attempt %u failed, once more: %s", retry->failures, (*error)->message);
+  if (retry->client->options.on_retry)
+    retry->client->options.on_retry(retry->failures, (*error)->message);
   if (http_client_sleep(retry->client, pause_of(retry, failure)))
     return true;
   (void)http_client_check(retry->client, err);

@@ -36,6 +36,7 @@ struct transfer {
   /* of the mutex of all: */
   bool is_stopping;
   struct transfer_view view;
+  int64_t fetched; /* bytes, as it told last: when there are more, its trouble is over */
 };
 
 struct transfers {
@@ -171,7 +172,15 @@ take_progress(struct transfer *transfer, struct json_object *object)
   count_bytes(transfer, object);
   struct json_object *percent = json_at(object, "percent");
   const char *event = json_text(object, "event");
+  bool is_retry = event && strcmp(event, "retry") == 0;
+  int64_t fetched = json_number(object, "fetched");
   MUTEX_GUARD(&transfer->all->mutex);
+  if (is_retry || fetched > transfer->fetched) {
+    free(transfer->view.trouble);
+    transfer->view.trouble = is_retry ? xstrdup(json_text(object, "message")) : NULL;
+  }
+  if (fetched > transfer->fetched)
+    transfer->fetched = fetched;
   if (percent && json_number(object, "total") > 0)
     transfer->view.percent = json_object_get_double(percent);
   if (!event || strcmp(event, "done") == 0) { /* what is asked for is told without one */
@@ -293,6 +302,7 @@ transfer_view_clear(struct transfer_view *view)
 {
   json_object_put(view->result);
   free(view->message);
+  free(view->trouble);
   *view = (struct transfer_view){0};
 }
 
@@ -349,6 +359,7 @@ transfers_look(struct transfers *all, const char *key, struct transfer_view *ret
     return;
   *ret_view = transfer->view;
   ret_view->message = xstrdup(transfer->view.message);
+  ret_view->trouble = xstrdup(transfer->view.trouble);
   ret_view->result = json_copy(transfer->view.result);
 }
 

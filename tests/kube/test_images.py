@@ -2,6 +2,8 @@
 """VirtualMachineImage, and volumes made from it."""
 
 import hashlib
+import json
+import socket
 
 import kubectl
 
@@ -120,6 +122,20 @@ def test_what_servers_refuse_is_told(s3, populator):
     assert_error("untrusted", "certificate")
     assert_error("bucketless", "no-such-bucket")
     kubectl.until(lambda: "not-there" in kubectl.message(VMIM, "keyless"), "told what is missing")
+
+
+def test_a_server_out_of_reach_is_told_while_it_is_tried(server, disk, bytes_of):
+    """Nobody listens there: the reason is shown long before it is given up, and is gone with it."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = "127.0.0.1:%d" % listener.getsockname()[1]
+    kubectl.apply(kubectl.image("unreached", {"http": f"http://{address}/disk.qcow2"}))
+    kubectl.until(lambda: "tried again" in kubectl.message(VMIM, "unreached")
+                  and address in kubectl.message(VMIM, "unreached"), "told why", 30)
+    assert kubectl.state(VMIM, "unreached") == "Creating"
+    kubectl.run("patch", VMIM, "unreached", "--type=merge", "-p",
+                json.dumps({"spec": {"source": {"http": server.url("/disk.qcow2")}}}))
+    image = kubectl.await_state(VMIM, "unreached", "Available")
+    assert "tried again" not in json.dumps(image["status"])
 
 
 def test_a_missing_secret_is_waited_for(server, disk, bytes_of):

@@ -60,6 +60,24 @@ def read_terminal(running, terminal):
     return text.decode()
 
 
+def test_a_server_that_fails_is_told_while_it_is_asked_again(imprint, disk, image):
+    served, failures = ImageFile(disk), iter(range(3))
+
+    def fail_thrice(request, reply):
+        if next(failures, None) is None:
+            reply.answer(*served.answer(request))
+        else:
+            reply.answer(503, {}, b"")
+
+    with FaultServer(fail_thrice) as server:
+        done = imprint.run("inspect", server.url(), "--json", "--allow-local-addresses")
+    assert done.status == command.DONE, done
+    *retries, _ = [json.loads(line) for line in done.stdout.decode().splitlines()]
+    assert [event["event"] for event in retries] == ["retry"] * 3
+    assert [event["attempt"] for event in retries] == [1, 2, 3]
+    assert "503" in retries[0]["message"]
+
+
 def test_a_terminal_shows_one_line(imprint, disk, image):
     """It is written over and over: bytes, rate, time left."""
     terminal, other_end = pty.openpty()
@@ -87,7 +105,7 @@ def program(*arguments):
     return subprocess.run([path, *arguments], capture_output=True, text=True, check=False, timeout=30)
 
 
-COMMANDS = ["import", "export", "inspect", "push", "resolve", "rollback"]
+COMMANDS = ["import", "export", "inspect", "push", "receive", "resolve", "rollback"]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
