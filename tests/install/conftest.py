@@ -4,26 +4,17 @@ that they reach over the network. The tests of this folder go on from each other
 
 import os
 import socket
-import subprocess
 
 import pytest
 
+import sample_disk
 from daemon import Daemon
 from fault_server import FaultServer, File
 
 
 @pytest.fixture(scope="session")
 def disk(tmp_path_factory):
-    """A disk of 64 MiB with 24 MiB in it, and the same as qcow2: their paths."""
-    folder = tmp_path_factory.mktemp("disk")
-    raw, qcow2 = folder / "disk.raw", folder / "disk.qcow2"
-    with open(raw, "wb") as file:
-        file.write(File(size=16 << 20, seed=7).data)
-        file.seek(40 << 20)
-        file.write(File(size=8 << 20, seed=8).data)
-        file.truncate(64 << 20)
-    subprocess.run(["qemu-img", "convert", "-c", "-f", "raw", "-O", "qcow2", raw, qcow2], check=True)
-    return raw, qcow2
+    return sample_disk.make(tmp_path_factory.mktemp("disk"))
 
 
 @pytest.fixture(scope="session")

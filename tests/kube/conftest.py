@@ -6,11 +6,11 @@ and nothing may be left in Kubernetes or in Ceph."""
 import json
 import os
 import socket
-import subprocess
 
 import pytest
 
 import kubectl
+import sample_disk
 from certificates import Authority
 from controller import Controller
 from daemon import Daemon
@@ -152,15 +152,8 @@ def emptied(cluster, populator):
 
 @pytest.fixture(scope="session")
 def disk(tmp_path_factory):
-    """A disk of 64 MiB with 24 MiB in it, as raw file and as compressed qcow2."""
-    folder = tmp_path_factory.mktemp("disk")
-    raw, qcow2 = folder / "disk.raw", folder / "disk.qcow2"
-    with open(raw, "wb") as file:
-        file.write(File(size=16 << 20, seed=7).data)
-        file.seek(40 << 20)
-        file.write(File(size=8 << 20, seed=8).data)
-        file.truncate(64 << 20)
-    subprocess.run(["qemu-img", "convert", "-c", "-f", "raw", "-O", "qcow2", raw, qcow2], check=True)
+    """The sample disk as {"raw": bytes, "qcow2": bytes, "raw_path": path}."""
+    raw, qcow2 = sample_disk.make(tmp_path_factory.mktemp("disk"))
     return {"raw": raw.read_bytes(), "qcow2": qcow2.read_bytes(), "raw_path": raw}
 
 
