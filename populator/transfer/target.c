@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "lib/base/log.h"
 #include "lib/base/memory.h"
 #include "lib/ceph/blob.h"
 #include "lib/ceph/directory.h"
@@ -207,6 +208,28 @@ look_when_free(struct target *target, struct header *header, struct error **err)
                    target->location->label, target->name);
 }
 
+/* An import that was killed behind its last step has left these; the image is whole without them.
+ */
+static void
+sweep(struct target *target)
+{
+  CLEANUP(error_freep) struct error *failure = NULL;
+  if (target_discard_spool(target, &failure) < 0 ||
+      blob_remove(target->location, target->checkpoint_name, &failure) < 0)
+    log_warn("behind the import of '%s/%s': %s", target->location->label, target->name,
+             failure->message);
+}
+
+/* An image of this name is there, and is not one that is being imported. */
+static int
+refuse_found(struct target *target, struct error **err)
+{
+  sweep(target);
+  return error_set(err, ERROR_ALREADY_EXISTS,
+                   "image '%s/%s' exists already: remove it or choose another name",
+                   target->location->label, target->name);
+}
+
 /* What to do with an image of this name that is there. */
 static int
 open_found(struct target *target, const struct target_options *options,
@@ -239,9 +262,7 @@ open_found(struct target *target, const struct target_options *options,
   bool is_same = is_ours && (target->is_growing || header.size_bytes == options->size_bytes);
   int r = 0;
   if (has_header && !is_ours)
-    r = error_set(err, ERROR_ALREADY_EXISTS,
-                  "image '%s/%s' exists already: remove it or choose another name",
-                  target->location->label, target->name);
+    r = refuse_found(target, err);
   if (r == 0 && is_same)
     r = take_up(target, options, &header, checkpoint, err);
   if (has_header)

@@ -155,7 +155,7 @@ def test_killed(imprint, cluster, pool, late, moment):
 
 def test_killed_again_and_again(imprint, cluster, pool, late):
     """Later each time, until one gets through; it may be killed when all is done but its farewell."""
-    delay = 0.2
+    delay = 1.0
     while True:
         running = imprint.start("import", late["gz"], f"{pool}/disk", "--json")
         deadline = time.monotonic() + delay
