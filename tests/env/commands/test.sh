@@ -97,11 +97,12 @@ beside_start() {
 
 # beside_finish: prints it if it has ended, and starts the next one.
 beside_finish() {
-  local status
+  local status name
   [[ -n $BESIDE_FILE ]] || return 0
   group_name "$BESIDE_FILE"
-  ! process_pid "$SCRATCH/pids" "group-$REPLY" || return 0
-  GROUP=$REPLY RESULTS=$SCRATCH/results-$GROUP
+  name=$REPLY
+  ! process_pid "$SCRATCH/pids" "group-$name" || return 0
+  GROUP=$name RESULTS=$SCRATCH/results-$name
   status=$(cat "$SCRATCH/status-$GROUP" 2>/dev/null) || status=killed
   group_title
   cat "$SCRATCH/log/beside-$GROUP"
