@@ -179,9 +179,16 @@ def test_a_killed_populator_loses_nothing_it_acknowledged(client, sent, disk, by
         except OSError:
             return 0
 
-    offset = kubectl.until(alive, "it is back")
-    assert offset >= seen
-    kubectl.until(lambda: client.piece(sent, data, offset, len(data) - 1)[0] == 202, "it goes on", 60)
+    assert kubectl.until(alive, "it is back") >= seen
+
+    def goes_on():
+        """Ceph takes the one that was killed for alive for up to half a minute."""
+        try:
+            return client.piece(sent, data, client.offset(sent), len(data) - 1)[0] == 202
+        except OSError:
+            return False
+
+    kubectl.until(goes_on, "it goes on", 120)
     await_equal(sent, disk, bytes_of)
 
 
