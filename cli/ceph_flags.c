@@ -121,3 +121,19 @@ ceph_flags_open(struct image_spec *spec, struct location **ret_location, struct 
     return -1;
   return location_open(cluster, spec->pool, spec->name_space, ret_location, err);
 }
+
+int
+ceph_flags_open_confined(struct image_spec *spec, const struct confine_needs *needs,
+                         struct confinement **ret_confinement, struct location **ret_location,
+                         struct error **err)
+{
+  CLEANUP(confinement_freep) struct confinement *confinement = NULL;
+  CLEANUP(location_closep) struct location *location = NULL;
+  if (confine_begin(needs, &confinement, err) < 0 || ceph_flags_open(spec, &location, err) < 0 ||
+      confine_add_cluster(confinement, location->cluster, err) < 0 ||
+      confine_seal(confinement, err) < 0)
+    return -1;
+  *ret_confinement = TAKE(confinement);
+  *ret_location = TAKE(location);
+  return 0;
+}

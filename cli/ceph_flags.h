@@ -24,6 +24,11 @@ int ceph_flags_volume_config(const char *handle, struct cluster_config *ret_conf
  * (NULL: there is none), so that its daemons are known before the confinement is sealed. */
 int ceph_flags_confine_source(const char *url, const struct image_spec *spec,
                               struct confinement *confinement, struct error **err);
+/* Begins the confinement, connects, opens the place of an image, and seals: the work may begin. The
+ * needs, those of the image among them, are the caller's. */
+int ceph_flags_open_confined(struct image_spec *spec, const struct confine_needs *needs,
+                             struct confinement **ret_confinement, struct location **ret_location,
+                             struct error **err);
 /* Connects and opens the place of an image. Of a spec that is a handle, the name of the image is
  * filled in. */
 int ceph_flags_open(struct image_spec *spec, struct location **ret_location, struct error **err);

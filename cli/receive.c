@@ -25,23 +25,16 @@ static const struct flag flags[] = {
 static const struct flag_set receive_flags = {flags, sizeof(flags) / sizeof(flags[0])};
 static const struct flag_set *const sets[] = {&receive_flags, &ceph_flags, &confine_flags, NULL};
 
-/* Connects, and shuts the door behind it. */
 static int
 open_target(struct image_spec *spec, struct confinement **ret_confinement,
             struct location **ret_location, struct error **err)
 {
   struct confine_needs needs = {0};
-  CLEANUP(location_closep) struct location *location = NULL;
   int r = ceph_flags_add_needs(spec, &needs, err);
   if (r == 0)
-    r = confine_begin(&needs, ret_confinement, err);
+    r = ceph_flags_open_confined(spec, &needs, ret_confinement, ret_location, err);
   confine_needs_clear(&needs);
-  if (r < 0 || ceph_flags_open(spec, &location, err) < 0 ||
-      confine_add_cluster(*ret_confinement, location->cluster, err) < 0 ||
-      confine_seal(*ret_confinement, err) < 0)
-    return -1;
-  *ret_location = TAKE(location);
-  return 0;
+  return r;
 }
 
 static int
