@@ -18,7 +18,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -30,6 +29,7 @@
 #include "nodeplugin/block_device.h"
 #include "nodeplugin/ceph_conf.h"
 #include "nodeplugin/helper_cgroup.h"
+#include "nodeplugin/helper_lock.h"
 #include "nodeplugin/loop_device.h"
 #include "nodeplugin/mapper.h"
 #include "nodeplugin/mount_table.h"
@@ -89,21 +89,14 @@ open_in(const struct place *place, const char *name, int flags)
 static int
 take_lock(const struct place *place)
 {
-  int fd = open_in(place, "lock", O_RDWR | O_CREAT);
-  if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
-    return fd;
-  int cause = errno;
-  if (fd >= 0)
-    (void)close(fd);
-  errno = cause;
-  return -1;
+  return helper_lock_take(open_in(place, "lock", O_RDWR | O_CREAT));
 }
 
 static bool
 daemon_runs(const struct place *place)
 {
   CLEANUP(closep) int fd = take_lock(place);
-  return fd < 0 && errno == EWOULDBLOCK;
+  return helper_lock_is_held(fd);
 }
 
 /* Whether the image is shown: the file is a mount of its own. */

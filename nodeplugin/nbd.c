@@ -13,7 +13,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <time.h>
 
@@ -24,6 +23,7 @@
 #include "nodeplugin/block_device.h"
 #include "nodeplugin/ceph_conf.h"
 #include "nodeplugin/helper_cgroup.h"
+#include "nodeplugin/helper_lock.h"
 #include "nodeplugin/nbd_netlink.h"
 #include "nodeplugin/sys_call.h"
 #include "nodeplugin/sysfs.h"
@@ -127,21 +127,14 @@ static int
 take_lock(const struct mapper_env *env, const struct volume_id *id)
 {
   CLEANUP(freep) char *path = xasprintf("%s/nbd.%s", env->run_dir, id->image_id);
-  int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
-    return fd;
-  int cause = errno;
-  if (fd >= 0)
-    (void)close(fd);
-  errno = cause;
-  return -1;
+  return helper_lock_take(open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
 }
 
 static bool
 is_served(const struct mapper_env *env, const struct volume_id *id)
 {
   CLEANUP(closep) int fd = take_lock(env, id);
-  return fd < 0 && errno == EWOULDBLOCK;
+  return helper_lock_is_held(fd);
 }
 
 static bool
