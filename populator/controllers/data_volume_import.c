@@ -94,14 +94,12 @@ write_running(struct populator *populator, const struct kube_object *volume,
   bool is_running = view->state == TRANSFER_RUNNING;
   if (view->state == TRANSFER_ELSEWHERE)
     return 0; /* whoever does it tells of it */
-  CLEANUP(freep)
-  char *trouble = view->trouble ? xasprintf("the source is tried again: %s", view->trouble) : NULL;
   const struct data_volume_state state = {
       .phase = is_running && claim ? "ImportInProgress" : "ImportScheduled",
-      .message = !is_running ? "waits for other transfers"
-                 : trouble   ? trouble
-                 : claim     ? "the image is imported"
-                             : "the source is looked at",
+      .message = !is_running     ? "waits for other transfers"
+                 : view->trouble ? view->trouble
+                 : claim         ? "the image is imported"
+                                 : "the source is looked at",
       .percent = claim ? view->percent : -1,
       .is_running = is_running,
   };

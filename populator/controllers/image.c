@@ -209,14 +209,6 @@ start_import(struct populator *populator, const struct kube_object *image, struc
 }
 
 static int
-write_trouble(struct populator *populator, const struct kube_object *image, const char *trouble,
-              struct error **err)
-{
-  CLEANUP(freep) char *message = xasprintf("the source is tried again: %s", trouble);
-  return write_creating(populator, image, message, NULL, err);
-}
-
-static int
 write_progress(struct populator *populator, const struct kube_object *image,
                const struct transfer_view *view, struct error **err)
 {
@@ -225,7 +217,7 @@ write_progress(struct populator *populator, const struct kube_object *image,
   if (view->state == TRANSFER_WAITING)
     return write_creating(populator, image, "waits for other transfers", NULL, err);
   if (view->trouble)
-    return write_trouble(populator, image, view->trouble, err);
+    return write_creating(populator, image, view->trouble, NULL, err);
   if (view->percent < 0)
     return write_creating(populator, image, "the image is imported", NULL, err);
   CLEANUP(freep) char *progress = xasprintf("%.1f%%", view->percent);
@@ -313,7 +305,7 @@ step_inspect(struct populator *populator, const struct kube_object *image,
   case TRANSFER_DONE:
     return take_inspection(populator, image, view, err);
   default:
-    return view->trouble ? write_trouble(populator, image, view->trouble, err) : 0;
+    return view->trouble ? write_creating(populator, image, view->trouble, NULL, err) : 0;
   }
 }
 

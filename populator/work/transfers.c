@@ -177,7 +177,8 @@ take_progress(struct transfer *transfer, struct json_object *object)
   MUTEX_GUARD(&transfer->all->mutex);
   if (is_retry || fetched > transfer->fetched) {
     free(transfer->view.trouble);
-    transfer->view.trouble = is_retry ? xstrdup(json_text(object, "message")) : NULL;
+    transfer->view.trouble =
+        is_retry ? xasprintf("the source is tried again: %s", json_text(object, "message")) : NULL;
   }
   if (fetched > transfer->fetched)
     transfer->fetched = fetched;

@@ -40,7 +40,7 @@ enum transfer_state {
 struct transfer_view {
   enum transfer_state state;
   const char *verb;           /* what it was started for */
-  char *trouble;              /* what it tries again for; NULL: nothing. To be freed */
+  char *trouble;              /* what it is trying again, and why; NULL: nothing. To be freed */
   double percent;             /* of what is to be done; negative: that is not known */
   struct json_object *result; /* of TRANSFER_DONE: what the command said last; to be put */
   enum error_code code;       /* of TRANSFER_FAILED … */
