@@ -7,6 +7,7 @@ import time
 
 import freed
 from subject import status_mib
+from turns import progress
 
 IN_FLIGHT = 16  # where a case does not say
 BESIDE_SNAPSHOTS = 16
@@ -36,7 +37,7 @@ class Rounds:
             start = time.monotonic()
             self.run_round(number)
             self.note_memory()
-            self.progress("")
+            progress("")
             print(f"  round {number} of {self.plan.rounds}: {time.monotonic() - start:.0f} s", file=sys.stderr)
 
     def run_round(self, number):
@@ -70,7 +71,7 @@ class Rounds:
             for subject in self.in_turn():
                 if subject.is_peer and repeat >= case.peer_repeats:
                     continue
-                self.progress(f"round {number}: {case.phase}, {case.in_flight} in flight, {subject.name}")
+                progress(f"round {number}: {case.phase}, {case.in_flight} in flight, {subject.name}")
                 result = subject.run(case.phase, case.in_flight, case.count_for(subject), case.cap_s)
                 self.note(subject, case.phase, case.in_flight, (number, repeat), result)
                 if case.phase in DELETES:
@@ -82,7 +83,7 @@ class Rounds:
     def run_beside(self, number):
         """Creates while snapshots, which wait for the monitors, are under way: neither may wait for the other."""
         for subject in self.in_turn():
-            self.progress(f"round {number}: create beside snapshots, {subject.name}")
+            progress(f"round {number}: create beside snapshots, {subject.name}")
             busy = subject.second(f"beside{number}")
             try:
                 busy.run("create", IN_FLIGHT, BESIDE_SNAPSHOTS)
@@ -109,7 +110,7 @@ class Rounds:
         """What is left of the round, if it is ours. The others' stays: it takes long and disturbs nobody."""
         if subject.is_reference:
             return
-        self.progress(f"clear {subject.name}")
+        progress(f"clear {subject.name}")
         for phase in ("delete-children", "delete-snapshots", "delete"):
             subject.run(phase, IN_FLIGHT, 0)
             self.settle(subject)
@@ -117,7 +118,7 @@ class Rounds:
     def measure_freed(self, number):
         for subject in self.in_turn():
             if number == 1 or not subject.is_reference:
-                self.progress(f"round {number}: space freed, {subject.name}")
+                progress(f"round {number}: space freed, {subject.name}")
                 count = self.plan.freed_images // (2 if subject.is_peer else 1)
                 self.freed[subject.name].append(freed.measure(self.cluster, subject, count))
                 self.settle(subject)
@@ -126,8 +127,3 @@ class Rounds:
         for subject in self.subjects:
             if subject.pid:
                 self.memory[subject.name].append(status_mib(subject.pid))
-
-    @staticmethod
-    def progress(text):
-        if sys.stderr.isatty():
-            print(f"\r\033[K  {text}" if text else "\r\033[K", end="", file=sys.stderr, flush=True)

@@ -21,6 +21,7 @@ from cases import Plan  # noqa: E402
 from ceph import Cluster  # noqa: E402
 from controller import Controller  # noqa: E402
 from machines import Here, There  # noqa: E402
+from turns import in_turn, progress  # noqa: E402
 
 ROUNDS = 3
 SECONDS, QUICK_SECONDS = 5, 2
@@ -35,17 +36,6 @@ def parse_arguments():
     arguments = parser.parse_args()
     arguments.rounds = arguments.rounds or (1 if arguments.quick else ROUNDS)
     return arguments
-
-
-def progress(text):
-    if sys.stderr.isatty():
-        print(f"\r\033[K  {text}", end="", file=sys.stderr, flush=True)
-
-
-def in_turn(ways, turn):
-    """All ways, another one first each time."""
-    first = turn % len(ways)
-    return ways[first:] + ways[:first]
 
 
 def measure(cases, rounds):

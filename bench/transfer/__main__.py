@@ -20,8 +20,8 @@ import imports  # noqa: E402
 import outcome  # noqa: E402
 from images import Images  # noqa: E402
 from place import Place  # noqa: E402
-from runs import progress  # noqa: E402
 from server import Server  # noqa: E402
+from turns import in_turn, progress  # noqa: E402
 
 ROUNDS = 3
 
@@ -36,12 +36,6 @@ def parse_arguments():
     arguments = parser.parse_args()
     arguments.rounds = arguments.rounds or (1 if arguments.quick else ROUNDS)
     return arguments
-
-
-def in_turn(ways, turn):
-    """All ways, another one first each time: who comes first finds a quieter Ceph."""
-    first = turn % len(ways)
-    return ways[first:] + ways[:first]
 
 
 def take_samples(cases, rounds):

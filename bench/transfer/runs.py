@@ -6,7 +6,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import tempfile
 import time
 
@@ -62,8 +61,3 @@ def evict(path):
         os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
     finally:
         os.close(fd)
-
-
-def progress(text):
-    if sys.stderr.isatty():
-        print(f"\r\033[K  {text}" if text else "\r\033[K", end="", file=sys.stderr, flush=True)
