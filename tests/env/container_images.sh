@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Container images without a registry: archives that containerd takes in.
+# The images that the chart runs, without a registry: archives that containerd takes in.
 #
-#   image_static ARCHIVE NAME PROGRAM       a static program, which is what it runs
-#   image_busybox ARCHIVE NAME              a shell and its tools
 #   image_imprint ARCHIVE NAME TARGET PRESET   a target of charts/images/Containerfile, with the
 #                                           programs of build/PRESET
 #
@@ -16,36 +14,6 @@ image_buildah() {
   mkdir -p "$CACHE/images"
   flock "$CACHE/images/lock" env BUILDAH_ISOLATION=chroot buildah --storage-driver overlay \
     --root "$CACHE/images/store" --runroot "$SCRATCH/buildah" "$@"
-}
-
-# image_of_folder ARCHIVE NAME FOLDER COMMAND…
-image_of_folder() {
-  local archive=$1 name=$2 folder=$3 container
-  shift 3
-  container=$(image_buildah from scratch)
-  image_buildah add --quiet "$container" "$folder" /
-  image_buildah config --entrypoint "$(jq -nc '$ARGS.positional' --args "$@")" "$container"
-  image_buildah commit --quiet --rm --disable-compression "$container" \
-    "docker-archive:$archive:$name"
-}
-
-image_static() { # ARCHIVE NAME PROGRAM
-  local folder=$SCRATCH/image-${3##*/}
-  mkdir -p "$folder"
-  cp "$3" "$folder/"
-  image_of_folder "$1" "$2" "$folder" "/${3##*/}"
-  rm -rf "$folder"
-}
-
-image_busybox() { # ARCHIVE NAME
-  local folder=$SCRATCH/image-busybox applet
-  mkdir -p "$folder"/{bin,tmp,etc}
-  cp /bin/busybox "$folder/bin/"
-  for applet in $(/bin/busybox --list); do
-    [[ $applet == busybox ]] || ln -s busybox "$folder/bin/$applet"
-  done
-  image_of_folder "$1" "$2" "$folder" /bin/sleep infinity
-  rm -rf "$folder"
 }
 
 # image_debian: what Containerfile begins with, from where this machine has its packages.

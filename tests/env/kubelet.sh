@@ -12,6 +12,7 @@
 #   kubelet_image DIR NAME FOLDER ENTRYPOINT
 #                                    makes a container image of a folder; ENTRYPOINT is JSON
 #   kubelet_ctr DIR ARGUMENT…        containerd's own client, in the namespace of kubelet's images
+#   kubelet_drop_foreign_mounts      in mounts of one's own: lets go of copies of other people's volumes
 #   kubelet_ready                    for groups: all of that, as steps, in $KUBELET_DIR, behind
 #                                    kube_ready kubelet …
 #
@@ -43,6 +44,12 @@ KUBELET_LOCK=/run/lock/imprint-kubelet
 KUBELET_LOCK_SECONDS=1200
 KUBELET_SYSCTLS=(vm/overcommit_memory kernel/panic kernel/panic_on_oops) # it sets them itself
 export KUBELET_NODE KUBELET_BUSYBOX
+
+# kubelet_drop_foreign_mounts: a volume that is mounted anywhere cannot be unmapped.
+kubelet_drop_foreign_mounts() {
+  awk '$10 ~ "^/dev/(loop|rbd|nbd)" || $9 ~ "^/dev/(loop|rbd|nbd)" { print $5 }' /proc/self/mountinfo |
+    tac | xargs -r -n 1 umount -l
+}
 
 # kubelet_up DIR KUBE_DIR
 kubelet_up() {

@@ -2,15 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #: volumes in pods of a real kubelet and containerd, with the mapper that needs no kernel module
 
-# Mounts of its own: whoever makes another such world meanwhile would take copies of ours along, and
-# a volume that is mounted anywhere cannot be unmapped. For the same reason copies of others go.
+# Mounts of its own: whoever makes another such world meanwhile would take copies of ours along. For
+# the same reason copies of others go.
 if [[ -z ${KUBELET_WORLD:-} ]]; then
   KUBELET_WORLD=1 exec unshare --mount "$0"
 fi
-awk '$10 ~ "^/dev/(loop|rbd|nbd)" || $9 ~ "^/dev/(loop|rbd|nbd)" { print $5 }' /proc/self/mountinfo |
-  tac | xargs -r -n 1 umount -l
 
 source "$(dirname "$(realpath "$0")")/../env.sh"
+kubelet_drop_foreign_mounts
 
 # Its workloads find no node: what they would run is run by the tests.
 install_chart() {

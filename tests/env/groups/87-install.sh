@@ -11,17 +11,10 @@ SIDECARS=(csi-provisioner csi-snapshotter csi-resizer)
 
 # The names and versions that the chart has by default.
 chart_images() {
-  local name image version
+  local version
   version=$(awk '$1 == "version:" { print $2 }' "$ROOT/charts/imprint/Chart.yaml")
   image_imprint "$IMAGES/controller.tar" "docker.io/imprint/imprint-controller:$version" controller "$PRESET"
   image_imprint "$IMAGES/node.tar" "docker.io/imprint/imprint-node:$version" node "$PRESET"
-  image_busybox "$IMAGES/busybox.tar" docker.io/library/busybox:1.36
-  for name in "${SIDECARS[@]}"; do
-    image=$(awk -v name="$name" 'index($0, "/" name ",") && match($0, /repository: [^,]*, tag: [^,]*/) {
-      split(substr($0, RSTART, RLENGTH), part, /repository: |, tag: /); print part[2] ":" part[3] }' \
-      "$ROOT/charts/imprint/values.yaml")
-    image_static "$IMAGES/$name.tar" "$image" "$KUBE_BIN/$name"
-  done
 }
 
 outside() {
@@ -37,10 +30,8 @@ outside() {
 # Pods reach Ceph by an address that only this network has, and what a node has in fixed places is
 # nobody else's.
 
-# Copies of other people's mounts would keep their volumes mapped.
 world_open() {
-  awk '$10 ~ "^/dev/(loop|rbd|nbd)" || $9 ~ "^/dev/(loop|rbd|nbd)" { print $5 }' /proc/self/mountinfo |
-    tac | xargs -r -n 1 umount -l
+  kubelet_drop_foreign_mounts
   ip link set lo up
   ip address add "$KUBELET_ADDRESS/32" dev lo
   mount -t tmpfs -o mode=0755 run /run
@@ -70,11 +61,25 @@ ceph_for_pods() {
     jq -r '[.mons[].public_addrs.addrvec[] | select(.type == "v1").addr] | join(",")' >"$SCRATCH/monitors"
 }
 
+# sidecar_image NAME: as the chart names it.
+sidecar_image() {
+  awk -v name="$1" 'index($0, "/" name ",") && match($0, /repository: [^,]*, tag: [^,]*/) {
+    split(substr($0, RSTART, RLENGTH), part, /repository: |, tag: /); print part[2] ":" part[3] }' \
+    "$ROOT/charts/imprint/values.yaml"
+}
+
 load_images() {
-  local archive
+  local archive name folder=$SCRATCH/sidecar
   for archive in "$IMAGES"/*.tar; do
     kubelet_ctr "$KUBELET_DIR" images import "$archive"
     rm "$archive"
+  done
+  kubelet_ctr "$KUBELET_DIR" images tag "$KUBELET_BUSYBOX" docker.io/library/busybox:1.36
+  for name in "${SIDECARS[@]}"; do
+    mkdir "$folder"
+    cp "$KUBE_BIN/$name" "$folder/"
+    kubelet_image "$KUBELET_DIR" "$(sidecar_image "$name")" "$folder" "[\"/$name\"]"
+    rm -r "$folder"
   done
 }
 
