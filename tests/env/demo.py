@@ -114,7 +114,6 @@ def main():
     with Cluster(directory) as cluster, csi.Client(f"{directory}/csi.sock") as client:
         MachineDemo(cluster, client, os.environ["POOL"]).run()
         Demo(cluster, client, os.environ["POOL"]).run()
-    print("\nNext: ./dev up keeps such a Ceph and controller running; ./dev test runs all tests.")
 
 
 if __name__ == "__main__":

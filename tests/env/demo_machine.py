@@ -2,20 +2,20 @@
 """The first half of `./dev demo`: an image comes from a web server into a volume, a virtual machine
 boots from a clone of it, its disk is lost and rolled back, and goes to an object store."""
 
+import functools
 import os
-import re
 import subprocess
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 import csi
+import demo_boot
 import s3_store
-from demo_screen import heading, quote, step
+from demo_screen import heading, step
 from fault_server import FaultServer
 from image_server import ImageFile
 from images import MIB, qemu_img
 
-BOOT_TIMEOUT_S = 300
 BUCKET = "demo"
 
 
@@ -24,9 +24,9 @@ class MachineDemo:
     def __init__(self, cluster, client, pool):
         self.cluster = cluster
         self.client = client
-        self.disk = os.environ["BOOT_DISK"]
-        self.marker = os.environ["BOOT_MARKER"]
-        self.size = os.path.getsize(self.disk)
+        self.boot = functools.partial(demo_boot.boot, cluster)
+        self.drive = functools.partial(demo_boot.drive, cluster)
+        self.size = os.path.getsize(demo_boot.DISK)
         self.request = {
             "capacity_range": {"required_bytes": self.size},
             "volume_capabilities": [csi.single_node_block()],
@@ -52,31 +52,10 @@ class MachineDemo:
     def snapshot(self, name, volume):
         return self.client.CreateSnapshot(name=name, source_volume_id=volume).snapshot.snapshot_id
 
-    def drive(self, volume):
-        """As QEMU names it."""
-        with self.cluster.volume(volume, read_only=True) as image:
-            name = image.get_name()
-        return f"rbd:{os.environ['POOL']}/{name}:conf={self.cluster.conf}"
-
-    def boot(self, volume, serial):
-        """What the machine says on its serial line, up to the end of its marker's."""
-        console = subprocess.run(
-            ["qemu-system-x86_64", "-accel", "tcg", "-m", "256", "-nodefaults", "-display", "none",
-             "-no-reboot", "-serial", "stdio", "-drive",
-             f"file={self.drive(volume)},format=raw,if=none,id=disk,cache=writeback",
-             "-device", f"virtio-blk-pci,drive=disk,serial={serial}"],
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=True,
-            timeout=BOOT_TIMEOUT_S).stdout
-        said = re.search(rf"{self.marker}: boot (\d+), .*, disk {serial}", console)
-        assert said, f"it did not boot; the console:\n{console}"
-        quote(said[0])
-        return int(said[1])
-
     # ---- the tour
 
     def bring_in(self):
-        image = self.disk + ".qcow2"
-        qemu_img("convert", "-c", "-f", "raw", "-O", "qcow2", self.disk, image)
+        image = demo_boot.packed()
         golden = self.create("demo-golden")
         packed = os.path.getsize(image) / MIB
         with FaultServer(ImageFile(image).serve) as server:

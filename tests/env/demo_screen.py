@@ -22,6 +22,11 @@ def quote(text):
     print("    " + paint("36", text), flush=True)
 
 
+def typed(command):
+    """What a person would type."""
+    print("    " + paint("2", "$ ") + command, flush=True)
+
+
 @contextlib.contextmanager
 def step(label):
     """Prints the label with a check mark and the time, and the notes that the block gives."""

@@ -13,8 +13,8 @@ CACHE=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/imprint
 export LC_ALL=C.UTF-8 # sort orders and messages do not depend on the person
 
 for ENV_PART in console signals process scratch ports packages sources build ceph radosgw \
-  controller playground debian_kernel gotools kube_identity kube kubelet report \
-  runners; do
+  controller playground debian_kernel gotools kube_identity kube kube_chart kubelet \
+  report runners; do
   # shellcheck disable=SC1090
   source "$ROOT/tests/env/$ENV_PART.sh"
 done

@@ -5,19 +5,15 @@ and nothing may be left in Kubernetes or in Ceph."""
 
 import json
 import os
-import socket
 
 import pytest
 
+import chart_pod
 import kubectl
 import sample_disk
-from certificates import Authority
 from controller import Controller
-from daemon import Daemon
 from fault_server import FaultServer, File
 
-ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
-BUILD = os.path.join(ROOT, "build", os.environ.get("PRESET", "release"))
 KINDS = ("dataimportcrons", "datavolumes", "datasources", "virtualmachinevolumeexports", "virtualmachinevolumerollbacks",
          "virtualmachinepvcs", "virtualmachinevolumes", "virtualmachineimages", "volumesnapshots",
          "pvc")
@@ -48,7 +44,7 @@ class SupervisedController(Controller):
 
 @pytest.fixture(scope="session")
 def controller(cluster, tmp_path_factory):
-    arguments = ["--worker", os.path.join(BUILD, "cli", "imprint"), "--allow-local-addresses"]
+    arguments = ["--worker", chart_pod.WORKER, "--allow-local-addresses"]
     with SupervisedController(cluster.dir, tmp_path_factory.mktemp("controller"), arguments=arguments) as running:
         yield running
 
@@ -56,62 +52,29 @@ def controller(cluster, tmp_path_factory):
 @pytest.fixture(scope="session")
 def sidecars(controller, classes, tmp_path_factory):
     folder = tmp_path_factory.mktemp("sidecars")
-    ours, admin = os.environ["IMPRINT_KUBECONFIG"], os.environ["KUBECONFIG"]
-    commands = {
-        "csi-provisioner": [ours, "--csi-address", controller.socket, "--extra-create-metadata"],
-        "csi-snapshotter": [ours, "--csi-address", controller.socket],
-        "csi-resizer": [
-            ours, "--csi-address", controller.socket, "--handle-volume-inuse-error=false",
-            "--feature-gates=VolumeAttributesClass=false"
-        ],
-        "snapshot-controller": [admin],  # the cluster's, not the chart's
-    }
-    running = [
-        Daemon(name, [name, "--kubeconfig", kubeconfig, *arguments], folder / f"{name}.log").start()
-        for name, (kubeconfig, *arguments) in commands.items()
-    ]
-    controller.sidecars = [daemon for daemon in running if daemon.name != "snapshot-controller"]
+    controller.sidecars = chart_pod.sidecars(controller.socket, folder)
+    running = [*controller.sidecars, chart_pod.snapshot_controller(folder)]
+    for daemon in running:
+        daemon.start()
     yield running
     for daemon in running:
         daemon.kill()
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-class Populator(Daemon):
-
-    def __init__(self, controller, cluster, folder, identity, *arguments):
-        self.metrics = f"127.0.0.1:{free_port()}"
-        self.upload = f"127.0.0.1:{free_port()}"
-        self.authority = Authority(folder)
-        self.certificate = self.authority.issue("server", "IP:127.0.0.1")
-        super().__init__(
-            f"populator-{identity}",
-            [
-                os.path.join(BUILD, "populator", "program", "imprint-populator"), "--endpoint",
-                f"unix://{controller.socket}", "--config",
-                os.path.join(cluster.dir, "clusters.json"), "--worker",
-                os.path.join(BUILD, "cli", "imprint"), "--kubeconfig", os.environ["IMPRINT_KUBECONFIG"],
-                "--allow-local-addresses", "--identity", identity, "--log-level", "debug",
-                "--metrics-listen", self.metrics, "--upload-listen", self.upload,
-                "--upload-certificate", self.certificate[0], "--upload-key", self.certificate[1],
-                *arguments
-            ], folder / f"populator-{identity}.log")
+def populator_of(controller, cluster, folder, identity, *arguments):
+    return chart_pod.Populator(controller.socket, os.path.join(cluster.dir, "clusters.json"), folder, identity,
+                               *arguments)
 
 
 @pytest.fixture(scope="session")
 def shared_populator(controller, cluster, sidecars, tmp_path_factory):
-    with Populator(controller, cluster, tmp_path_factory.mktemp("populator"), "first") as running:
+    with populator_of(controller, cluster, tmp_path_factory.mktemp("populator"), "first") as running:
         yield running
 
 
 @pytest.fixture
 def second_populator(controller, cluster, tmp_path):
-    with Populator(controller, cluster, tmp_path, "second") as running:
+    with populator_of(controller, cluster, tmp_path, "second") as running:
         yield running
 
 
