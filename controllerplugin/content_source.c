@@ -2,7 +2,9 @@
 #include "controllerplugin/content_source.h"
 
 #include "controllerplugin/passing_snapshot.h"
+#include "lib/base/log.h"
 #include "lib/base/memory.h"
+#include "lib/ceph/clone_make.h"
 
 static int
 lock_source(struct controller *controller, const struct volume_id *id,
@@ -99,39 +101,82 @@ content_source_header(const struct content_source *source)
   return source->kind == CONTENT_SNAPSHOT ? &source->snapshot.header : &source->volume.header;
 }
 
+/* Its size as the snapshot has it: the volume may have been expanded since its header was read. */
 static int
-clone_volume(struct controller *controller, struct volume *volume, struct location *location,
-             const char *name, const struct image_layout *layout, struct error **err)
+read_snap_size(const struct image_snap *snap, uint64_t *ret_bytes, struct error **err)
 {
-  struct passing_snapshot *snapshot;
-  if (passing_snapshot_take(controller->passing_snapshots, volume, &snapshot, err) < 0)
+  struct snaps snaps;
+  if (header_read_snaps(snap->location, snap->image_id, &snap->snap_id, 1, &snaps, err) < 0)
     return -1;
-  int r = image_clone(volume->location, volume->image_name, passing_snapshot_name(snapshot),
-                      location, name, layout, err);
+  bool is_there = snaps.count == 1;
+  *ret_bytes = is_there ? snaps.items[0].size_bytes : 0;
+  snaps_clear(&snaps);
+  return is_there ? 0 : error_set(err, ERROR_NOT_FOUND, "the snapshot to clone from is gone");
+}
+
+static int
+clone_volume(struct content_source *source, struct clone_request *request,
+             struct location *location, char **ret_id, struct error **err)
+{
+  struct volume *volume = &source->volume;
+  struct passing_snapshot *snapshot;
+  if (passing_snapshot_take(source->controller->passing_snapshots, volume, &snapshot, err) < 0)
+    return -1;
+  source->cloned = (struct image_snap){.location = volume->location,
+                                       .image_id = volume->id.image_id,
+                                       .snap_id = passing_snapshot_id(snapshot)};
+  request->parent_name = volume->image_name;
+  request->parent_snap_name = passing_snapshot_name(snapshot);
+  request->parent_header = &volume->header;
+  int r = read_snap_size(&source->cloned, &request->parent_bytes, err);
+  request->parent = source->cloned;
+  if (request->size_bytes < request->parent_bytes)
+    request->size_bytes = request->parent_bytes;
+  if (r == 0)
+    r = clone_make(request, location, ret_id, err);
   if (passing_snapshot_release(snapshot, r < 0 ? NULL : err) < 0)
     return -1;
   return r;
 }
 
 static int
-clone_source(struct content_source *source, struct location *location, const char *name,
-             const struct image_layout *layout, struct error **err)
+clone_snapshot(struct content_source *source, struct clone_request *request,
+               struct location *location, char **ret_id, struct error **err)
 {
-  if (source->kind == CONTENT_VOLUME)
-    return clone_volume(source->controller, &source->volume, location, name, layout, err);
-  return image_clone(source->snapshot.location, source->snapshot.image_name,
-                     source->snapshot.snap.name, location, name, layout, err);
+  const struct snapshot *snapshot = &source->snapshot;
+  source->cloned = (struct image_snap){.location = snapshot->location,
+                                       .image_id = snapshot->id.volume.image_id,
+                                       .snap_id = snapshot->snap.id};
+  request->parent = source->cloned;
+  request->parent_name = snapshot->image_name;
+  request->parent_snap_name = snapshot->snap.name;
+  request->parent_header = &snapshot->header;
+  request->parent_bytes = snapshot->snap.size_bytes;
+  return clone_make(request, location, ret_id, err);
 }
 
 int
 content_source_clone(struct content_source *source, struct location *location, const char *name,
-                     const struct image_layout *layout, struct error **err)
+                     uint64_t size_bytes, const struct image_layout *layout, char **ret_id,
+                     struct error **err)
 {
   CLEANUP(error_freep) struct error *failure = NULL;
-  if (clone_source(source, location, name, layout, &failure) == 0)
+  struct clone_request request = {.name = name, .size_bytes = size_bytes, .layout = layout};
+  int r = source->kind == CONTENT_VOLUME
+              ? clone_volume(source, &request, location, ret_id, &failure)
+              : clone_snapshot(source, &request, location, ret_id, &failure);
+  if (r == 0)
     return 0;
   /* The source was there a moment ago. Whether it still is, the next call finds out. */
   if (failure->code == ERROR_NOT_FOUND)
     return error_set(err, ERROR_ABORTED, "%s: it changed meanwhile, call again", failure->message);
   return error_set(err, failure->code, "%s", failure->message);
+}
+
+void
+content_source_forget_clone(struct content_source *source, const struct location *location,
+                            const char *id)
+{
+  if (children_remove(&source->cloned, location, id) < 0)
+    log_debug("a clone that was taken away is still counted by its parent; the purger mends that");
 }

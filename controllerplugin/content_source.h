@@ -4,6 +4,7 @@
 #define CONTROLLERPLUGIN_CONTENT_SOURCE_H
 
 #include "controllerplugin/volume.h"
+#include "lib/ceph/children.h"
 #include "lib/ceph/image.h"
 
 enum content_kind { CONTENT_BLANK, CONTENT_SNAPSHOT, CONTENT_VOLUME };
@@ -14,7 +15,8 @@ struct content_source {
   const char *id; /* the handle as the request gives it; "" for a blank volume */
   struct snapshot snapshot;
   struct volume volume;
-  struct keyed_lock *lock; /* keeps the source from being deleted meanwhile; shared */
+  struct image_snap cloned; /* what content_source_clone() has cloned */
+  struct keyed_lock *lock;  /* keeps the source from being deleted meanwhile; shared */
 };
 
 /* The handle that the request names; "" without one. */
@@ -30,9 +32,14 @@ uint64_t content_source_size(const struct content_source *source);
 struct location *content_source_location(struct content_source *source);
 const struct header *content_source_header(const struct content_source *source);
 
-/* Makes image `name` at `location` as a copy-on-write clone of the source. Safe to repeat once a
- * clone that was not finished has been discarded. */
+/* Makes image `name` at `location` as a copy-on-write clone of the source, of this size. Safe to
+ * repeat once a clone that was not finished has been discarded. *ret_id is to be freed. */
 int content_source_clone(struct content_source *source, struct location *location, const char *name,
-                         const struct image_layout *layout, struct error **err);
+                         uint64_t size_bytes, const struct image_layout *layout, char **ret_id,
+                         struct error **err);
+/* The clone was taken away from us by somebody who took us for dead, perhaps before it was counted
+ * among the source's. */
+void content_source_forget_clone(struct content_source *source, const struct location *location,
+                                 const char *id);
 
 #endif

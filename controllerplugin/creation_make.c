@@ -10,7 +10,6 @@
 #include "controllerplugin/volume.h"
 #include "csi/volume/capacity.h"
 #include "lib/base/memory.h"
-#include "lib/ceph/directory.h"
 #include "lib/ceph/image_make.h"
 #include "lib/ceph/lost_parent.h"
 #include "lib/ceph/unfinished.h"
@@ -129,23 +128,12 @@ begin_copy(struct creation *c, const char *image_id, struct error **err)
   return r;
 }
 
-static int
-grow(struct creation *c, const char *image_id, uint64_t size_bytes, struct error **err)
-{
-  CLEANUP(image_closep) struct image *image = NULL;
-  if (image_open(c->location, image_id, &image, err) < 0)
-    return -1;
-  return image_grow(image, size_bytes, err);
-}
-
 /* The steps behind the clone. */
 static int
 finish_clone(struct creation *c, const char *image_id, uint64_t size_bytes,
              Csi__V1__CreateVolumeResponse *response, struct error **err)
 {
   bool is_copy = c->parameters.copy_mode == COPY_MODE_CLONE;
-  if (size_bytes > content_source_size(&c->source) && grow(c, image_id, size_bytes, err) < 0)
-    return -1;
   if (!is_copy)
     return commit(c, image_id, size_bytes, false, response, err);
   if (begin_copy(c, image_id, err) < 0)
@@ -153,13 +141,49 @@ finish_clone(struct creation *c, const char *image_id, uint64_t size_bytes,
   return creation_finish_copy(c, image_id, size_bytes, response, err);
 }
 
-/* An image that was there a moment ago was taken away, like a name that is taken. */
+/* The image was there a moment ago and was taken away: like a name that is taken. */
 static int
-tell_lost(struct error **err)
+tell_lost(struct creation *c, const char *image_id, struct error **err)
 {
-  if (err && (*err)->code == ERROR_NOT_FOUND)
+  if ((*err)->code == ERROR_NOT_FOUND)
     (*err)->code = ERROR_ALREADY_EXISTS;
+  if ((*err)->code == ERROR_ALREADY_EXISTS)
+    content_source_forget_clone(&c->source, c->location, image_id);
   return -1;
+}
+
+/* A copy-on-write clone; how deep it stands is checked first. */
+static int
+make_clone(struct creation *c, uint64_t size_bytes, const struct image_layout *layout,
+           Csi__V1__CreateVolumeResponse *response, struct error **err)
+{
+  unsigned depth;
+  CLEANUP(freep) char *id = NULL;
+  if (flattener_check_depth(c->controller->flattener, &c->source, &depth, err) < 0 ||
+      content_source_clone(&c->source, c->location, c->image_name, size_bytes, layout, &id, err) <
+          0)
+    return -1;
+  if (finish_clone(c, id, size_bytes, response, err) < 0)
+    return tell_lost(c, id, err);
+  if (c->parameters.copy_mode != COPY_MODE_CLONE)
+    flattener_add_if_deep(c->controller->flattener, c->location, id, depth);
+  return 0;
+}
+
+static int
+make_blank(struct creation *c, uint64_t size_bytes, const struct image_layout *layout,
+           Csi__V1__CreateVolumeResponse *response, struct error **err)
+{
+  const struct image_request request = {.name = c->image_name,
+                                        .size_bytes = size_bytes,
+                                        .layout = layout,
+                                        .describe = describe,
+                                        .context = c};
+  CLEANUP(freep) char *id = NULL;
+  if (image_make(c->location, &request, &id, err) < 0)
+    return -1;
+  answer_made(c, id, size_bytes, response);
+  return 0;
 }
 
 int
@@ -172,32 +196,12 @@ creation_make(struct creation *c, Csi__V1__CreateVolumeResponse *response, struc
                                       .data_pool = c->parameters.data_pool};
   uint64_t source_bytes = content_source_size(&c->source);
   uint64_t size_bytes;
-  CLEANUP(freep) char *id = NULL;
-  uint64_t order = layout.order || c->source.kind == CONTENT_BLANK
-                       ? layout.order
-                       : content_source_header(&c->source)->order;
+  bool is_blank = c->source.kind == CONTENT_BLANK;
+  uint64_t order =
+      layout.order || is_blank ? layout.order : content_source_header(&c->source)->order;
   if (capacity_choose(c->request->capacity_range, source_bytes, &size_bytes, err) < 0 ||
       capacity_check_objects(size_bytes, order, layout.features, err) < 0)
     return -1;
-  if (c->source.kind == CONTENT_BLANK) {
-    const struct image_request blank = {.name = c->image_name,
-                                        .size_bytes = size_bytes,
-                                        .layout = &layout,
-                                        .describe = describe,
-                                        .context = c};
-    if (image_make(c->location, &blank, &id, err) < 0)
-      return -1;
-    answer_made(c, id, size_bytes, response);
-    return 0;
-  }
-  unsigned depth;
-  if (flattener_check_depth(c->controller->flattener, &c->source, &depth, err) < 0 ||
-      content_source_clone(&c->source, c->location, c->image_name, &layout, err) < 0)
-    return -1;
-  if (directory_id_of(c->location, c->image_name, &id, err) < 0 ||
-      finish_clone(c, id, size_bytes, response, err) < 0)
-    return tell_lost(err);
-  if (c->parameters.copy_mode != COPY_MODE_CLONE)
-    flattener_add_if_deep(c->controller->flattener, c->location, id, depth);
-  return 0;
+  return is_blank ? make_blank(c, size_bytes, &layout, response, err)
+                  : make_clone(c, size_bytes, &layout, response, err);
 }

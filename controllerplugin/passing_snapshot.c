@@ -163,6 +163,12 @@ passing_snapshot_name(const struct passing_snapshot *snapshot)
   return snapshot->name;
 }
 
+uint64_t
+passing_snapshot_id(const struct passing_snapshot *snapshot)
+{
+  return snapshot->snap_id;
+}
+
 int
 passing_snapshot_release(struct passing_snapshot *snapshot, struct error **err)
 {

@@ -27,8 +27,9 @@ void passing_snapshots_free(struct passing_snapshots *snapshots);
 /* A snapshot of the volume that is not older than this call. */
 int passing_snapshot_take(struct passing_snapshots *snapshots, const struct volume *volume,
                           struct passing_snapshot **ret_snapshot, struct error **err);
-/* Its RBD name. */
+/* As RBD names and numbers it. */
 const char *passing_snapshot_name(const struct passing_snapshot *snapshot);
+uint64_t passing_snapshot_id(const struct passing_snapshot *snapshot);
 /* The clone is made, or given up. The last one removes the snapshot. */
 int passing_snapshot_release(struct passing_snapshot *snapshot, struct error **err);
 

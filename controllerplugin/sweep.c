@@ -8,6 +8,7 @@
 #include "csi/volume/record.h"
 #include "lib/base/log.h"
 #include "lib/base/memory.h"
+#include "lib/ceph/children.h"
 #include "lib/ceph/directory.h"
 #include "lib/ceph/image.h"
 #include "lib/ceph/passing_orphans.h"
@@ -39,6 +40,19 @@ remove_childless_snaps(struct location *location, const char *image_id, const st
   }
 }
 
+/* Clones that a deleted snapshot waits for in vain. */
+static void
+drop_ghost_clones(struct location *location, const char *image_id, struct snaps *snaps)
+{
+  for (size_t i = 0; i < snaps->count; i++) {
+    struct snap *snap = &snaps->items[i];
+    const struct image_snap counted = {
+        .location = location, .image_id = image_id, .snap_id = snap->id};
+    if (snap->kind == SNAP_KIND_TRASH && snap->children > 0 && snap->children <= CHILDREN_LOOKED_AT)
+      snap->children -= (uint32_t)children_drop_ghosts(&counted);
+  }
+}
+
 bool
 sweep_snapshots(struct location *location, const char *image_id, const struct header *header)
 {
@@ -49,6 +63,7 @@ sweep_snapshots(struct location *location, const char *image_id, const struct he
   if (header_read_snaps(location, image_id, header->snap_ids, header->snap_count, &snaps, NULL) < 0)
     return true;
   int r = passing_orphans_remove(location, image_id, &snaps, &orphans, NULL);
+  drop_ghost_clones(location, image_id, &snaps);
   remove_childless_snaps(location, image_id, &snaps);
   snaps_clear(&snaps);
   return r < 0 || orphans.kept > 0;

@@ -66,6 +66,7 @@ find_snapshot(const struct inline_request *request, uint64_t snap_id, struct inl
     (void)snprintf(id.volume.image_id, sizeof(id.volume.image_id), "%s", source->image_id);
     source->handle = snapshot_id_encode(&id);
     source->snap_name = xstrdup(snap->name);
+    source->snap_id = snap->id;
     source->size_bytes = snap->size_bytes;
   }
   snaps_clear(&snaps);

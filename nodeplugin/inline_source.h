@@ -12,6 +12,7 @@ struct inline_source {
   char *image_name;
   char *image_id;
   char *snap_name;
+  uint64_t snap_id;
   uint64_t size_bytes;
   char *handle; /* of the snapshot: one spelling, however it was asked for */
   struct header header;

@@ -10,6 +10,7 @@
 #include "csi/volume/record.h"
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
+#include "lib/ceph/clone_make.h"
 #include "lib/ceph/directory.h"
 #include "lib/ceph/image.h"
 #include "lib/ceph/trash.h"
@@ -65,15 +66,6 @@ look(struct making *m, char **ret_id, struct error **err)
   return r;
 }
 
-static int
-grow(struct making *m, const char *image_id, struct error **err)
-{
-  CLEANUP(image_closep) struct image *image = NULL;
-  if (image_open(m->source.location, image_id, &image, err) < 0)
-    return -1;
-  return image_grow(image, m->order->request->size_bytes, err);
-}
-
 /* The last step: whatever it got from its parent goes, and the record comes. */
 static int
 commit(struct making *m, const char *image_id, struct error **err)
@@ -90,17 +82,25 @@ commit(struct making *m, const char *image_id, struct error **err)
 static int
 make(struct making *m, char **ret_id, struct error **err)
 {
+  const struct inline_source *source = &m->source;
   const struct image_layout as_its_parent = {0};
   CLEANUP(freep) char *id = NULL;
   uint64_t asked = m->order->request->size_bytes;
-  if (asked && asked < m->source.size_bytes)
+  if (asked && asked < source->size_bytes)
     return error_set(err, ERROR_INVALID_ARGUMENT,
                      "volumeAttributes: 'size' is %llu, the snapshot has %llu bytes",
-                     (unsigned long long)asked, (unsigned long long)m->source.size_bytes);
-  if (image_clone(m->source.location, m->source.image_name, m->source.snap_name, m->source.location,
-                  m->image_name, &as_its_parent, err) < 0 ||
-      directory_id_of(m->source.location, m->image_name, &id, err) < 0 ||
-      (asked > m->source.size_bytes && grow(m, id, err) < 0) || commit(m, id, err) < 0)
+                     (unsigned long long)asked, (unsigned long long)source->size_bytes);
+  const struct clone_request request = {.parent = {.location = source->location,
+                                                   .image_id = source->image_id,
+                                                   .snap_id = source->snap_id},
+                                        .parent_name = source->image_name,
+                                        .parent_snap_name = source->snap_name,
+                                        .parent_bytes = source->size_bytes,
+                                        .parent_header = &source->header,
+                                        .name = m->image_name,
+                                        .size_bytes = asked ? asked : source->size_bytes,
+                                        .layout = &as_its_parent};
+  if (clone_make(&request, source->location, &id, err) < 0 || commit(m, id, err) < 0)
     return -1;
   *ret_id = TAKE(id);
   return 0;
