@@ -5,11 +5,13 @@
 #include "cli/ceph_flags.h"
 #include "cli/command.h"
 #include "cli/confine.h"
+#include "cli/failure.h"
 #include "cli/interrupt.h"
 #include "cli/progress_view.h"
 #include "cli/retry_view.h"
 #include "cli/source_flags.h"
 #include "cli/volume_source.h"
+#include "lib/ceph/image_writer.h"
 #include "populator/transfer/import.h"
 
 /* What rbd itself makes by default, and every kernel since 5.3 maps. */
@@ -97,6 +99,7 @@ import_with(struct import_options *options, struct image_spec *spec, struct erro
   if (begin_confinement(options->url, spec, &options->source, &confinement, err) < 0 ||
       open_ends(options, spec, confinement, &url, &location, err) < 0)
     return -1;
+  image_writer_hand_over(location->cluster, failure_end);
   options->url = url;
   options->location = location;
   options->image = spec->image;

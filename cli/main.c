@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/completion.h"
 #include "cli/exit_status.h"
+#include "cli/failure.h"
 #include "cli/job.h"
 #include "cli/manual.h"
 #include "lib/base/log.h"
@@ -133,10 +134,9 @@ main(int argc, char **argv)
   }
   CLEANUP(error_freep) struct error *err = NULL;
   bool is_job = argc == 3 && strcmp(argv[2], "--job") == 0;
+  if (is_job)
+    failure_is_of_a_job();
   if ((is_job ? run_job(command, &err) : run_command(command, argc - 2, argv + 2, &err)) == 0)
     return 0;
-  if (is_job)
-    job_print_failure(err);
-  (void)fprintf(stderr, "imprint: %s\n", err->message);
-  return exit_status_of(err->code);
+  return failure_report(err);
 }

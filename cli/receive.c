@@ -5,8 +5,10 @@
 
 #include "cli/ceph_flags.h"
 #include "cli/command.h"
+#include "cli/failure.h"
 #include "cli/interrupt.h"
 #include "cli/progress_view.h"
+#include "lib/ceph/image_writer.h"
 #include "populator/transfer/receive.h"
 
 static uint64_t size;
@@ -48,6 +50,7 @@ receive_to(struct image_spec *spec, struct error **err)
                      "--size is needed, and --offset must not be behind it");
   if (open_target(spec, &confinement, &location, err) < 0)
     return -1;
+  image_writer_hand_over(location->cluster, failure_end);
   const struct receive_options options = {.location = location,
                                           .image = spec->image,
                                           .fd = (int)fd,

@@ -34,7 +34,7 @@ static const struct {
     {"err_to_stderr", "false"},        /* … */
     {"rbd_default_clone_format", "2"}, /* snapshots may be deleted while clones live */
     {"rbd_validate_pool", "false"},    /* a read on every create; location_open() checks the pool */
-    {"rbd_disable_zero_copy_writes", "true"}, /* else writes that fail for the lock never return */
+    {"rbd_disable_zero_copy_writes", "true"}, /* see image_writer_hand_over() */
     {"rbd_cache", "false"}, /* we never read or write data through these handles */
     {"rbd_move_to_trash_on_remove", "false"},
 };

@@ -16,9 +16,10 @@
 struct cluster {
   struct cluster_config config;
   rados_t rados;
-  char *address;              /* of this client, as the blocklist wants it */
-  struct open_images *images; /* see image.h */
-  struct fence *fence;        /* NULL where nobody keeps a state folder */
+  char *address;                             /* of this client, as the blocklist wants it */
+  struct open_images *images;                /* see image.h */
+  struct fence *fence;                       /* NULL where nobody keeps a state folder */
+  void (*on_stuck)(const struct error *err); /* see image_writer.h; or NULL */
 };
 
 /* Connects, and fences what a dead predecessor left. Gives up after some seconds. */

@@ -5,18 +5,30 @@
 #include <pthread.h>
 #include <rbd/librbd.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/lock.h"
 #include "lib/base/memory.h"
 #include "lib/ceph/ceph_call.h"
 
+/* Without an answer for so long, the cluster is asked whether it has blocklisted us. */
+#define ASK_MS 3000
+/* It has not, and answers, but no write is answered: there is no hope. An OSD that is away for a
+ * while is none of that; the cluster does without it after some minutes. */
+#define HOPELESS_MS 900000
+
 struct image_writer {
   struct image *image;
   size_t max_bytes;
+  bool is_watched;
+  pthread_t watcher;
   pthread_mutex_t mutex; /* guards all below */
   pthread_cond_t change;
+  pthread_cond_t end; /* is_over was set */
+  bool is_over;
   size_t bytes; /* under way */
   size_t writes;
-  int failure; /* of the first write that failed, or 0 */
+  int64_t answered_ms; /* when a write was last answered, or the first of those under way begun */
+  int failure;         /* of the first write that failed, or 0 */
   uint64_t failed_at;
 };
 
@@ -29,6 +41,49 @@ struct write {
   void *context;
 };
 
+void
+image_writer_hand_over(struct cluster *cluster, void (*on_stuck)(const struct error *err))
+{
+  cluster->on_stuck = on_stuck;
+  (void)rados_conf_set(cluster->rados, "rbd_disable_zero_copy_writes", "false");
+}
+
+/* Nothing was answered for a while. Called without the mutex. */
+static void
+ask_why(struct image_writer *writer, int64_t silent_ms)
+{
+  CLEANUP(error_freep) struct error *err = NULL;
+  struct location *location = image_location(writer->image);
+  CLEANUP(freep) char *header = xasprintf("rbd_header.%s", image_id(writer->image));
+  int r = CEPH_CALL(rados_stat(location->ioctx, header, NULL, NULL)); /* waits for the OSD, too */
+  if (r != -ESHUTDOWN && (r < 0 || silent_ms < HOPELESS_MS))
+    return;
+  (void)location_error_set(location, &err, r < 0 ? r : -ETIMEDOUT,
+                           "write to image id '%s' in '%s': no answer for %lld s",
+                           image_id(writer->image), location->label, (long long)(silent_ms / 1000));
+  location->cluster->on_stuck(err);
+}
+
+/* A thread that looks after the writes, where they may get stuck. */
+static void *
+watch(void *arg)
+{
+  struct image_writer *writer = arg;
+  (void)pthread_mutex_lock(&writer->mutex);
+  while (!writer->is_over) {
+    struct timespec until = clock_timespec_of_ms(clock_now_ms() + ASK_MS);
+    (void)pthread_cond_timedwait(&writer->end, &writer->mutex, &until);
+    int64_t silent_ms = clock_now_ms() - writer->answered_ms;
+    if (writer->is_over || writer->writes == 0 || silent_ms < ASK_MS)
+      continue;
+    (void)pthread_mutex_unlock(&writer->mutex);
+    ask_why(writer, silent_ms);
+    (void)pthread_mutex_lock(&writer->mutex);
+  }
+  (void)pthread_mutex_unlock(&writer->mutex);
+  return NULL;
+}
+
 struct image_writer *
 image_writer_new(struct image *image, size_t max_bytes)
 {
@@ -37,6 +92,9 @@ image_writer_new(struct image *image, size_t max_bytes)
   writer->max_bytes = max_bytes;
   (void)pthread_mutex_init(&writer->mutex, NULL);
   condition_init(&writer->change);
+  condition_init(&writer->end);
+  writer->is_watched = image_location(image)->cluster->on_stuck &&
+                       pthread_create(&writer->watcher, NULL, watch, writer) == 0;
   return writer;
 }
 
@@ -45,8 +103,15 @@ image_writer_free(struct image_writer *writer)
 {
   if (!writer)
     return;
+  (void)pthread_mutex_lock(&writer->mutex);
+  writer->is_over = true;
+  (void)pthread_cond_broadcast(&writer->end);
+  (void)pthread_mutex_unlock(&writer->mutex);
+  if (writer->is_watched)
+    (void)pthread_join(writer->watcher, NULL);
   (void)pthread_mutex_destroy(&writer->mutex);
   (void)pthread_cond_destroy(&writer->change);
+  (void)pthread_cond_destroy(&writer->end);
   free(writer);
 }
 
@@ -58,6 +123,7 @@ finish(struct write *write, int r)
   (void)pthread_mutex_lock(&writer->mutex);
   writer->bytes -= write->len;
   writer->writes--;
+  writer->answered_ms = clock_now_ms();
   if (r < 0 && writer->failure == 0) {
     writer->failure = r;
     writer->failed_at = write->offset;
@@ -100,6 +166,8 @@ image_writer_submit(struct image_writer *writer, const void *data, size_t len, u
     (void)pthread_cond_wait(&writer->change, &writer->mutex);
   bool has_failed = writer->failure != 0;
   if (!has_failed) {
+    if (writer->writes == 0)
+      writer->answered_ms = clock_now_ms();
     writer->bytes += len;
     writer->writes++;
   }

@@ -163,6 +163,12 @@ class Cluster:
         command = json.dumps({"prefix": "osd dump", "format": "json"})
         return json.loads(self.rados.mon_command(command, b"")[1])
 
+    def blocklist(self, address):
+        """Throws a client out."""
+        command = json.dumps({"prefix": "osd blocklist", "blocklistop": "add", "addr": address, "expire": 120.0})
+        status, _, words = self.rados.mon_command(command, b"")
+        assert status == 0, words
+
     def osd_addresses(self):
         """Where the OSD map says that clients reach the OSD: hosts and ports."""
         osd = self.osd_map()["osds"][0]

@@ -300,6 +300,28 @@ def test_an_osd_that_restarts_is_waited_for(cluster, pool, imprint, files, disk,
     check_content(cluster, pool, name, disk)
 
 
+@pytest.mark.parametrize("form", ["raw", "raw.gz"], ids=["pieces", "stream"])
+def test_thrown_out_by_the_cluster_it_ends_and_goes_on_later(cluster, pool, imprint, files, disk, name, image,
+                                                             form):
+    """librbd never answers the writes of a client that was blocklisted."""
+    with FaultServer(paced(files[form], RATE)) as server:
+        running = imprint.start("import", server.url(), image, *QUICK)
+        time.sleep(2)
+        with cluster.image(pool, name, read_only=True) as opened:
+            clients = [watcher["addr"] for watcher in opened.watchers_list()]
+        assert clients
+        for address in clients:
+            cluster.blocklist(address)
+        start = time.monotonic()
+        done = running.wait()
+        assert time.monotonic() - start < 15
+        assert done.status == command.UNREACHABLE and "blocklisted" in done.stderr, done
+        done = imprint.run("import", server.url(), image, *QUICK, "--json")
+    assert done.status == command.DONE, done
+    check_content(cluster, pool, name, disk)
+    assert left(cluster, pool, name) == [name]
+
+
 def test_a_wrong_checksum_after_a_kill_leaves_no_image(cluster, pool, imprint, files, name, image):
     """The checksum is of all bytes, those of the first process included."""
     flags = [*QUICK, "--checksum", "sha256:" + "0" * 64]
