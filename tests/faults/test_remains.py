@@ -267,6 +267,26 @@ def test_snapshot_without_object_map(cluster, restarted):
     assert volumes.contents(cluster, copy.volume_id)[:MIB] == data
 
 
+def test_a_clone_that_is_counted_and_gone(cluster, restarted):
+    """Its maker was slow, lost it to another controller, counted it then, and died."""
+    client = restarted.client
+    origin = create(client, "origin", SIZE)
+    image_id = volumes.image_id_of(origin.volume_id)
+    snap = snapshot(client, "s", origin.volume_id)
+    copy = create(client, "copy", SIZE, source=snap.snapshot_id)
+    with cluster.volume(origin.volume_id) as image:
+        snap_id = next(iter(image.list_snaps()))["id"]
+    with cluster.ioctx(POOL) as ioctx:
+        child = struct.pack("<q", ioctx.get_pool_id()) + packed("beef") + packed("")
+        ioctx.execute(f"rbd_header.{image_id}", "rbd", "child_attach",
+                      struct.pack("<Q", snap_id) + struct.pack("<BBI", 2, 1, len(child)) + child)
+    delete(client, origin.volume_id)
+    delete(client, snap.snapshot_id)
+    restarted.again()
+    assert volumes.contents(cluster, copy.volume_id)  # it still has its parent
+    delete(restarted.client, copy.volume_id)  # and all goes with it
+
+
 @pytest.mark.parametrize("source", [0, 3], ids=["by us", "by librbd"])
 @pytest.mark.parametrize("state", [0, 1, 2], ids=["moved", "moving", "removing"])
 def test_trash_entry_of_a_killed_removal(cluster, restarted, source, state):
