@@ -22,6 +22,8 @@
 #define PART_SUFFIX ".imprint-part"
 /* How soon a writer who waits notices that he should not. */
 #define LOOK_MS 200
+/* Sent to the disk at a time. */
+#define DISK_BYTES ((uint64_t)16 << 20)
 
 struct file_sink {
   struct sink sink;
@@ -31,6 +33,7 @@ struct file_sink {
   char *path;
   char *part;     /* the name while it is written; NULL when it is not there (any more) */
   uint64_t end;   /* where appending goes on */
+  uint64_t sent;  /* up to here it is on its way to the disk */
   uint64_t start; /* where write_start() goes on */
 };
 
@@ -194,6 +197,17 @@ write_all(struct file_sink *file, const char *data, size_t len, uint64_t offset,
   return 0;
 }
 
+/* An export is done when it is on the disk. So the disk begins now, and not when all is written. */
+static void
+send_to_disk(struct file_sink *file)
+{
+  if (!file->is_file || file->end - file->sent < DISK_BYTES)
+    return;
+  (void)sync_file_range(file->fd, (off_t)file->sent, (off_t)(file->end - file->sent),
+                        SYNC_FILE_RANGE_WRITE);
+  file->sent = file->end;
+}
+
 static int
 file_reserve_start(struct sink *sink, uint64_t len, struct error **err)
 {
@@ -209,6 +223,7 @@ file_append(struct sink *sink, const void *data, size_t len, struct error **err)
   if (write_all(file, data, len, file->end, err) < 0)
     return -1;
   file->end += len;
+  send_to_disk(file);
   return 0;
 }
 
