@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* DataVolume: a claim of the same name, and what it is filled from. Imports are done here
- * (data_volume_import), clones by the controller of claims, blank volumes by the provisioner; the
+ * (data_volume_import), of what is sent to us too (data_volume_upload), clones by the controller of claims, blank volumes by the provisioner; the
  * DataVolume tells how far it is. */
 #include <assert.h>
 #include <string.h>
@@ -10,6 +10,7 @@
 #include "populator/controllers/data_volume_claim.h"
 #include "populator/controllers/data_volume_import.h"
 #include "populator/controllers/data_volume_status.h"
+#include "populator/controllers/data_volume_upload.h"
 #include "populator/controllers/origin.h"
 #include "populator/objects/image_labels.h"
 
@@ -62,10 +63,6 @@ prepare(struct populator *populator, const struct kube_object *volume, int64_t *
     return data_volume_import_prepare(populator, volume, ret_again_ms, err);
   case DATA_VOLUME_CLONE:
     return prepare_clone(populator, volume, err);
-  case DATA_VOLUME_UPLOAD:
-    return error_set(err, ERROR_UNAVAILABLE,
-                     "source.upload: make a VirtualMachineImage with source.upload, and a claim of "
-                     "it");
   default:
     return data_volume_claim_make(populator, volume, &nothing, err);
   }
@@ -87,6 +84,8 @@ tell_problem(struct populator *populator, const struct kube_object *volume,
     data_volume_import_forget(populator, volume);
   else
     *ret_again_ms = WAITING_MS;
+  if (is_final && data_volume_upload_end(populator, volume, err) < 0)
+    return -1;
   return tell(populator, volume, claim, is_final ? "Failed" : "Pending", problem->message, err);
 }
 
@@ -98,6 +97,8 @@ succeed(struct populator *populator, const struct kube_object *volume,
         const struct kube_object *claim, struct error **err)
 {
   data_volume_import_forget(populator, volume);
+  if (data_volume_upload_end(populator, volume, err) < 0)
+    return -1;
   return tell(populator, volume, claim, "Succeeded", "the volume is complete", err);
 }
 
@@ -118,6 +119,11 @@ advance(struct populator *populator, const struct kube_object *volume,
   switch (data_volume_spec_kind(volume)) {
   case DATA_VOLUME_IMPORT:
     return data_volume_import_advance(populator, volume, claim, storage_class, ret_again_ms, err);
+  case DATA_VOLUME_UPLOAD:
+    return upload_record_is_complete(volume)
+               ? data_volume_import_advance(populator, volume, claim, storage_class, ret_again_ms,
+                                            err)
+               : data_volume_upload_wait(populator, volume, claim, err);
   case DATA_VOLUME_CLONE:
     return data_volume_status_write(populator, volume, claim, &cloning, err);
   default:
@@ -166,7 +172,7 @@ reconcile(struct populator *populator, const struct kube_object *volume, int64_t
 {
   if (volume->is_deleting || data_volume_status_is_final(volume)) {
     data_volume_import_forget(populator, volume);
-    return 0; /* the claim goes with its owner */
+    return data_volume_upload_end(populator, volume, err); /* the claim goes with its owner */
   }
   CLEANUP(kube_object_releasep)
   struct kube_object *claim = kube_mirror_get(populator->claims, volume->ns, volume->name);
@@ -179,6 +185,18 @@ reconcile(struct populator *populator, const struct kube_object *volume, int64_t
 const struct controller data_volume_controller = {
     .name = "data-volume", .kind = &data_volumes, .reconcile = reconcile};
 
+/* Whoever receives a file writes how far it is: its beginning and its end are to be acted on. */
+static bool
+is_step_of_upload(const struct kube_object *before, const struct kube_object *after)
+{
+  struct upload_record was;
+  struct upload_record is;
+  upload_record_look(before, &was);
+  upload_record_look(after, &is);
+  return was.size != is.size ||
+         upload_record_is_complete(before) != upload_record_is_complete(after);
+}
+
 /* What we wrote ourselves needs no second look, and must not cut a pause short. */
 void
 data_volume_changed(void *context, const struct kube_object *before,
@@ -188,7 +206,7 @@ data_volume_changed(void *context, const struct kube_object *before,
   const struct kube_object *volume = after ? after : before;
   assert(volume); /* there was one, or there is */
   bool is_change = before && after;
-  if (!is_change || before->generation != after->generation)
+  if (!is_change || before->generation != after->generation || is_step_of_upload(before, after))
     populator_wake(populator, &data_volume_controller, volume->ns, volume->name);
   if (is_change && strcmp(data_volume_status_phase(before), data_volume_status_phase(after)) == 0)
     return;

@@ -9,6 +9,7 @@
 #include "lib/base/memory.h"
 #include "populator/controllers/data_volume_claim.h"
 #include "populator/controllers/data_volume_status.h"
+#include "populator/controllers/data_volume_upload.h"
 #include "populator/controllers/image_claim.h"
 #include "populator/controllers/import_source.h"
 #include "populator/objects/image_labels.h"
@@ -39,9 +40,12 @@ start(struct populator *populator, const struct kube_object *volume, const char 
   CLEANUP(freep) char *key = transfer_key(volume);
   CLEANUP(freep) char *lease = xasprintf("volume-%s", volume->uid);
   struct json_object *source = json_at(volume->json, "spec", "source");
-  const char *checksum = json_text(source, "http", "checksum");
+  bool is_upload = data_volume_spec_kind(volume) == DATA_VOLUME_UPLOAD;
+  const char *checksum = is_upload ? json_text(volume->json, "status", "upload", "checksum")
+                                   : json_text(source, "http", "checksum");
   struct json_object *job;
-  if (import_source_job(populator, volume->ns, source, &job, err) < 0)
+  if ((is_upload ? data_volume_upload_job(populator, volume, &job, err)
+                 : import_source_job(populator, volume->ns, source, &job, err)) < 0)
     return -1;
   if (target) {
     json_object_array_add(json_at(job, "arguments"), json_object_new_string(target));
@@ -76,7 +80,8 @@ take_failure(struct populator *populator, const struct kube_object *volume,
       .percent = -1,
       .restarts = 1,
   };
-  if (data_volume_status_write(populator, volume, claim, &state, err) < 0)
+  if ((is_final && data_volume_upload_end(populator, volume, err) < 0) ||
+      data_volume_status_write(populator, volume, claim, &state, err) < 0)
     return -1;
   kube_event_tell(populator->events, &data_volumes, volume, KUBE_EVENT_WARNING,
                   is_final ? "ImportFailed" : "ImportRetried", "%s", view->message);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DataVolumes with a source outside: looked at, then fetched into a volume. */
+/* DataVolumes with a source outside: looked at, then fetched into a volume. What was uploaded is
+ * fetched the same way. */
 #ifndef POPULATOR_CONTROLLERS_DATA_VOLUME_IMPORT_H
 #define POPULATOR_CONTROLLERS_DATA_VOLUME_IMPORT_H
 

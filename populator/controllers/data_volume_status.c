@@ -13,11 +13,16 @@ data_volume_status_phase(const struct kube_object *volume)
   return phase ? phase : "";
 }
 
+static bool
+is_final_phase(const char *phase)
+{
+  return strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
+}
+
 bool
 data_volume_status_is_final(const struct kube_object *volume)
 {
-  const char *phase = data_volume_status_phase(volume);
-  return strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
+  return is_final_phase(data_volume_status_phase(volume));
 }
 
 bool
@@ -65,6 +70,8 @@ data_volume_status_write(struct populator *populator, const struct kube_object *
   json_put_text(status, state->phase, "phase");
   json_put_text(status, progress, "progress");
   json_put_text(status, volume->name, "claimName");
+  if (json_text(volume->json, "status", "upload", "handle") && is_final_phase(state->phase))
+    json_put_at(status, NULL, "upload", "handle"); /* what was sent is removed */
   if (restarts > 0)
     json_put_at(status, json_object_new_int64(restarts), "restartCount");
   json_put_at(status, conditions_of(volume, claim, state), "conditions");

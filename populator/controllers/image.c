@@ -13,7 +13,7 @@
 #include "populator/controllers/bound_volume.h"
 #include "populator/controllers/image_claim.h"
 #include "populator/controllers/image_source.h"
-#include "populator/controllers/image_upload.h"
+#include "populator/controllers/upload_record.h"
 #include "populator/objects/condition.h"
 #include "populator/objects/quantity.h"
 #include "populator/work/volumes.h"
@@ -78,7 +78,7 @@ give_up(struct populator *populator, const struct kube_object *image, const char
   CLEANUP(freep) char *key = transfer_key(image);
   const char *handle = json_text(image->json, "status", "volumeHandle");
   if (image_claim_remove(populator, image, handle, err) < 0 ||
-      image_upload_discard(populator, image, err) < 0)
+      upload_record_discard(populator, &image_upload, image, err) < 0)
     return -1;
   struct json_object *more = one_member("volumeHandle", NULL);
   json_object_object_add(more, "upload", NULL);
@@ -193,8 +193,8 @@ static int
 start_import(struct populator *populator, const struct kube_object *image, struct error **err)
 {
   struct json_object *job;
-  struct image_upload upload;
-  image_upload_look(image, &upload);
+  struct upload_record upload;
+  upload_record_look(image, &upload);
   const char *wanted = json_text(image->json, "spec", "checksum");
   const char *checksum = wanted ? wanted : upload.checksum;
   if (image_source_job(populator, image, &job, err) < 0)
@@ -240,14 +240,14 @@ finish(struct populator *populator, const struct kube_object *image,
   if (r == 0)
     r = image_claim_bind(populator, claim, &volume, err);
   if (r == 0)
-    r = image_upload_discard(populator, image, err);
+    r = upload_record_discard(populator, &image_upload, image, err);
   made_volume_clear(&volume);
   if (r < 0)
     return -1;
   struct json_object *more = one_member("snapshotHandle", json_object_new_string(snapshot));
   json_put_text(more, "100.0%", "progress");
   json_object_object_add(more, "attempts", NULL);
-  if (image_upload_is_source(image))
+  if (upload_record_is_source(image))
     json_object_object_add(more, "upload", one_member("handle", NULL));
   const char *digest = json_text(view->result, "digest");
   const char *format = json_text(view->result, "format");
@@ -332,10 +332,10 @@ step(struct populator *populator, const struct kube_object *image, struct transf
      int64_t *ret_again_ms, struct error **err)
 {
   struct bound_volume origin = {0};
-  struct image_upload upload;
+  struct upload_record upload;
   const char *claim = json_text(image->json, "spec", "source", "pvc", "name");
-  image_upload_look(image, &upload);
-  if (image_upload_is_source(image) && !image_upload_is_complete(image))
+  upload_record_look(image, &upload);
+  if (upload_record_is_source(image) && !upload_record_is_complete(image))
     return upload.size ? 0 /* whoever receives it tells of it */
                        : write_creating(populator, image, "waits for its upload, docs/upload.md",
                                         NULL, err);
@@ -363,7 +363,7 @@ clean_up(struct populator *populator, const struct kube_object *image, struct er
   if (image_claim_remove(populator, image, volume, err) < 0)
     return -1;
   bool is_available = strcmp(condition_state(image), "Available") == 0;
-  if (!is_available && image_upload_discard(populator, image, err) < 0)
+  if (!is_available && upload_record_discard(populator, &image_upload, image, err) < 0)
     return -1;
   return kube_remove_finalizer(populator->client, kind, image, FINALIZER_CLEANUP, err);
 }
@@ -376,7 +376,7 @@ start_over(struct populator *populator, const struct kube_object *image, struct 
   transfers_forget(populator->transfers, key);
   if (image_claim_remove(populator, image, json_text(image->json, "status", "volumeHandle"), err) <
           0 ||
-      image_upload_discard(populator, image, err) < 0)
+      upload_record_discard(populator, &image_upload, image, err) < 0)
     return -1;
   struct json_object *more = one_member("volumeHandle", NULL);
   json_object_object_add(more, "upload", NULL);

@@ -6,8 +6,8 @@
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
 #include "populator/controllers/credentials.h"
-#include "populator/controllers/image_upload.h"
 #include "populator/controllers/object_store.h"
+#include "populator/controllers/upload_record.h"
 
 static void
 add_argument(struct json_object *job, const char *text)
@@ -98,8 +98,8 @@ add_object(struct populator *populator, const struct kube_object *image, struct 
 static int
 add_upload(const struct kube_object *image, struct json_object *job, struct error **err)
 {
-  struct image_upload upload;
-  image_upload_look(image, &upload);
+  struct upload_record upload;
+  upload_record_look(image, &upload);
   if (!upload.handle)
     return error_set(err, ERROR_ABORTED, "what was uploaded is not on record yet");
   CLEANUP(freep) char *url = xasprintf("volume:%s", upload.handle);
@@ -119,7 +119,7 @@ add_source(struct populator *populator, const struct kube_object *image, struct 
   }
   if (store)
     return add_object(populator, image, store, job, err);
-  if (image_upload_is_source(image))
+  if (upload_record_is_source(image))
     return add_upload(image, job, err);
   if (json_at(source, "hostPath"))
     return error_set(

@@ -1,66 +1,66 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The size is on record before the volume is made, and names it together with the image: so one
- * that was made by a process which died then is found again, and removed. */
-#include "populator/controllers/image_upload.h"
-
-#include <inttypes.h>
+/* A VirtualMachineImage as something that a file is sent to. */
+#include <string.h>
+#include <strings.h>
 
 #include "lib/base/memory.h"
+#include "populator/controllers/upload_record.h"
 #include "populator/objects/condition.h"
 #include "populator/objects/storage_class.h"
-#include "populator/work/volumes.h"
 
-bool
-image_upload_is_source(const struct kube_object *image)
+static struct kube_mirror *
+mirror(const struct populator *populator)
 {
-  return json_at(image->json, "spec", "source", "upload") != NULL;
+  return populator->images;
 }
 
-void
-image_upload_look(const struct kube_object *image, struct image_upload *ret_upload)
+static const char *
+state(const struct kube_object *image, enum upload_outcome *ret_outcome)
 {
-  struct json_object *upload = json_at(image->json, "status", "upload");
-  int64_t size = json_number(upload, "size");
-  int64_t offset = json_number(upload, "offset");
-  *ret_upload = (struct image_upload){
-      .size = size > 0 ? (uint64_t)size : 0,
-      .offset = offset > 0 ? (uint64_t)offset : 0,
-      .handle = json_text(upload, "handle"),
-      .checksum = json_text(upload, "checksum"),
-  };
-}
-
-bool
-image_upload_is_complete(const struct kube_object *image)
-{
-  struct image_upload upload;
-  image_upload_look(image, &upload);
-  return upload.size > 0 && upload.offset == upload.size;
+  const char *text = condition_state(image);
+  *ret_outcome = strcmp(text, "Available") == 0 ? UPLOAD_READY
+                 : strcmp(text, "Error") == 0   ? UPLOAD_BAD
+                                                : UPLOAD_PENDING;
+  return text;
 }
 
 static int
-make_volume(struct populator *populator, const struct kube_object *image, uint64_t size,
-            char **ret_handle, struct error **err)
+check(const struct kube_object *image, const char *checksum, struct error **err)
 {
-  CLEANUP(kube_object_releasep) struct kube_object *storage_class = NULL;
-  CLEANUP(freep) char *name = xasprintf("upload-%s-%" PRIu64, image->uid, size);
-  const char *class_name = json_text(image->json, "spec", "storageClassName");
-  struct made_volume volume;
-  if (storage_class_find(populator->storage_classes,
-                         class_name ? class_name
-                                    : json_text(image->json, "spec", "pvc", "storageClassName"),
-                         &storage_class, err) < 0)
-    return error_wrap(err, "spec.storageClassName");
-  if (!storage_class_is_of(storage_class, populator->driver))
+  const char *wanted = json_text(image->json, "spec", "checksum");
+  enum upload_outcome outcome;
+  const char *text = state(image, &outcome);
+  if (!upload_record_is_source(image))
     return error_set(err, ERROR_FAILED_PRECONDITION,
-                     "spec.storageClassName: StorageClass '%s' is of another driver than %s",
-                     storage_class->name, populator->driver);
-  const struct volume_order order = {.name = name, .bytes = size, .storage_class = storage_class};
-  if (volumes_create(populator->controller, &order, &volume, err) < 0)
-    return -1;
-  *ret_handle = TAKE(volume.handle);
-  made_volume_clear(&volume);
+                     "spec.source of VirtualMachineImage '%s/%s' is not upload{}", image->ns,
+                     image->name);
+  if (image->is_deleting)
+    return error_set(err, ERROR_FAILED_PRECONDITION, "VirtualMachineImage '%s/%s' is being deleted",
+                     image->ns, image->name);
+  if (outcome != UPLOAD_PENDING)
+    return error_set(err, ERROR_FAILED_PRECONDITION,
+                     "VirtualMachineImage '%s/%s' is %s: an image is uploaded once, make another",
+                     image->ns, image->name, text);
+  if (wanted && checksum && strcasecmp(wanted, checksum) != 0)
+    return error_set(err, ERROR_INVALID_ARGUMENT,
+                     "X-Checksum is another one than spec.checksum of the image, %.200s", wanted);
   return 0;
+}
+
+static struct json_object *
+size(const struct kube_object *image)
+{
+  return json_at(image->json, "spec", "pvc", "resources", "requests", "storage");
+}
+
+static int
+find_class(struct populator *populator, const struct kube_object *image,
+           struct kube_object **ret_class, struct error **err)
+{
+  const char *name = json_text(image->json, "spec", "storageClassName");
+  return storage_class_find(populator->storage_classes,
+                            name ? name : json_text(image->json, "spec", "pvc", "storageClassName"),
+                            ret_class, err);
 }
 
 static int
@@ -76,55 +76,14 @@ write_status(struct populator *populator, const struct kube_object *image,
   return kube_patch_status(populator->client, &virtual_machine_images, image, status, err);
 }
 
-int
-image_upload_begin(struct populator *populator, const struct kube_object *image, uint64_t size,
-                   const char *checksum, char **ret_handle, struct error **err)
-{
-  struct image_upload before;
-  image_upload_look(image, &before);
-  if (before.size != size && image_upload_discard(populator, image, err) < 0)
-    return -1;
-  struct json_object *upload = json_object_new_object();
-  json_put_at(upload, json_object_new_int64((int64_t)size), "size");
-  json_put_at(upload, json_object_new_int64(0), "offset");
-  json_put_at(upload, checksum ? json_object_new_string(checksum) : NULL, "checksum");
-  if (before.size != size)
-    json_put_at(upload, NULL, "handle");
-  if (write_status(populator, image, upload, 0, err) < 0 ||
-      make_volume(populator, image, size, ret_handle, err) < 0)
-    return -1;
-  upload = json_object_new_object();
-  json_put_text(upload, *ret_handle, "handle");
-  if (write_status(populator, image, upload, 0, err) == 0)
-    return 0;
-  free(*ret_handle);
-  return -1;
-}
-
-int
-image_upload_record(struct populator *populator, const struct kube_object *image, uint64_t size,
-                    uint64_t offset, struct error **err)
-{
-  struct json_object *upload = json_object_new_object();
-  json_put_at(upload, json_object_new_int64((int64_t)offset), "offset");
-  return write_status(populator, image, upload, 100.0 * (double)offset / (double)size, err);
-}
-
-int
-image_upload_discard(struct populator *populator, const struct kube_object *image,
-                     struct error **err)
-{
-  struct image_upload upload;
-  image_upload_look(image, &upload);
-  if (upload.size == 0)
-    return 0;
-  if (upload.handle)
-    return volumes_delete(populator->controller, upload.handle, err);
-  CLEANUP(freep) char *handle = NULL;
-  CLEANUP(error_freep) struct error *failure = NULL;
-  if (make_volume(populator, image, upload.size, &handle, &failure) == 0)
-    return volumes_delete(populator->controller, handle, err);
-  bool is_hopeless =
-      failure->code == ERROR_FAILED_PRECONDITION || failure->code == ERROR_INVALID_ARGUMENT;
-  return is_hopeless ? 0 : error_set(err, failure->code, "%s", failure->message);
-}
+const struct upload_kind image_upload = {
+    .kind = &virtual_machine_images,
+    .collection = "images",
+    .size_field = "spec.pvc.resources.requests.storage",
+    .mirror = mirror,
+    .check = check,
+    .size = size,
+    .find_class = find_class,
+    .write = write_status,
+    .state = state,
+};

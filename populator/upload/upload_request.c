@@ -11,7 +11,6 @@
 #define NAME_MAX_CHARS 253
 #define TOKEN_MAX_CHARS 65536
 #define PREFIX "/v1/namespaces/"
-#define MIDDLE "/images/"
 
 void
 upload_request_clear(struct upload_request *request)
@@ -46,14 +45,20 @@ static int
 parse_path(const char *path, struct upload_request *request, struct error **err)
 {
   const char *ns = text_starts_with(path, PREFIX) ? path + strlen(PREFIX) : "";
-  const char *middle = strstr(ns, MIDDLE);
-  if (middle) {
-    request->ns = xstrndup(ns, (size_t)(middle - ns));
-    request->name = xstrdup(middle + strlen(MIDDLE));
-    if (is_name(request->ns) && !strchr(request->ns, '.') && is_name(request->name))
+  const char *collection = strchr(ns, '/');
+  const char *name = collection ? strchr(collection + 1, '/') : NULL;
+  if (name) {
+    CLEANUP(freep) char *text = xstrndup(collection + 1, (size_t)(name - collection - 1));
+    request->kind = upload_kind_find(text);
+    request->ns = xstrndup(ns, (size_t)(collection - ns));
+    request->name = xstrdup(name + 1);
+    if (request->kind && is_name(request->ns) && !strchr(request->ns, '.') &&
+        is_name(request->name))
       return 0;
   }
-  return error_set(err, ERROR_NOT_FOUND, "there is only /v1/namespaces/NAMESPACE/images/NAME here");
+  return error_set(err, ERROR_NOT_FOUND,
+                   "there are only /v1/namespaces/NAMESPACE/images/NAME and "
+                   "/v1/namespaces/NAMESPACE/datavolumes/NAME here");
 }
 
 /* ---- fields -----------------------------------------------------------------------------------

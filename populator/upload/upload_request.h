@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "lib/base/error.h"
+#include "populator/controllers/upload_kind.h"
 
 /* Fields as they were sent; NULL: not at all. */
 struct upload_head {
@@ -20,6 +21,7 @@ struct upload_head {
 };
 
 struct upload_request {
+  const struct upload_kind *kind; /* of what it is sent to */
   char *ns;
   char *name;
   const char *token; /* in the head */

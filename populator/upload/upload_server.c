@@ -10,8 +10,7 @@
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
 #include "lib/kube/kube_review.h"
-#include "populator/controllers/image_upload.h"
-#include "populator/objects/condition.h"
+#include "populator/controllers/upload_record.h"
 #include "populator/objects/quantity.h"
 
 #define CONNECTIONS 128
@@ -112,15 +111,17 @@ set_number(struct http_call *call, const char *name, uint64_t value)
 
 /* How far the image is, in the head and in the body. */
 static void
-answer_progress(struct http_call *call, unsigned status, const struct kube_object *image)
+answer_progress(struct http_call *call, unsigned status, const struct upload_kind *kind,
+                const struct kube_object *image)
 {
-  struct image_upload upload;
-  image_upload_look(image, &upload);
+  struct upload_record upload;
+  enum upload_outcome outcome;
+  upload_record_look(image, &upload);
   const char *progress = json_text(image->json, "status", "progress");
   struct json_object *conditions = json_at(image->json, "status", "conditions");
   const char *message = json_text(json_item(conditions, 0), "message");
   struct json_object *object = json_object_new_object();
-  json_put_text(object, condition_state(image), "state");
+  json_put_text(object, kind->state(image, &outcome), "state");
   json_put_at(object, json_object_new_int64((int64_t)upload.offset), "offset");
   json_put_at(object, json_object_new_int64((int64_t)upload.size), "size");
   if (progress)
@@ -141,8 +142,10 @@ admit(struct upload_server *server, const struct upload_request *request, struct
 {
   struct kube_client *client = server->options.populator->client;
   CLEANUP(json_object_putp) struct json_object *user = NULL;
+  if (server->options.populator->is_without_cdi && request->kind == &data_volume_upload)
+    return error_set(err, ERROR_NOT_FOUND, "DataVolumes are served by somebody else here");
   const struct kube_access access = {.verb = "update",
-                                     .kind = &virtual_machine_images,
+                                     .kind = request->kind->kind,
                                      .subresource = "upload",
                                      .ns = request->ns,
                                      .name = request->name};
@@ -157,8 +160,7 @@ check_size(const struct upload_server *server, const struct upload_request *requ
 {
   char limit[TEXT_BYTES_MAX];
   uint64_t disk_bytes;
-  if (quantity_of(json_at(image->json, "spec", "pvc", "resources", "requests", "storage"),
-                  "spec.pvc.resources.requests.storage", &disk_bytes, err) < 0)
+  if (quantity_of(request->kind->size(image), request->kind->size_field, &disk_bytes, err) < 0)
     return -1;
   if (request->total > server->options.max_bytes)
     return error_set(err, ERROR_OUT_OF_RANGE,
@@ -166,9 +168,8 @@ check_size(const struct upload_server *server, const struct upload_request *requ
                      request->total, text_of_bytes(server->options.max_bytes, limit));
   if (disk_bytes > 0 && request->total / 2 > disk_bytes + FILE_OVERHEAD_BYTES / 2)
     return error_set(err, ERROR_OUT_OF_RANGE,
-                     "the file has %" PRIu64 " bytes, far more than fit into the %s of "
-                     "spec.pvc.resources.requests.storage",
-                     request->total, text_of_bytes(disk_bytes, limit));
+                     "the file has %" PRIu64 " bytes, far more than fit into the %s of %s",
+                     request->total, text_of_bytes(disk_bytes, limit), request->kind->size_field);
   return 0;
 }
 
@@ -176,7 +177,7 @@ static int
 find_image(struct upload_server *server, const struct upload_request *request,
            struct kube_object **ret_image, struct error **err)
 {
-  return kube_get(server->options.populator->client, &virtual_machine_images, request->ns,
+  return kube_get(server->options.populator->client, request->kind->kind, request->ns,
                   request->name, ret_image, err);
 }
 
@@ -270,16 +271,18 @@ await_end(struct upload *upload, struct kube_object **image)
 {
   struct populator *populator = upload->server->options.populator;
   int64_t until_ms = clock_now_ms() + (int64_t)upload->request.wait_s * 1000;
-  const char *state = condition_state(*image);
-  while (clock_now_ms() < until_ms && strcmp(state, "Available") != 0 &&
-         strcmp(state, "Error") != 0 && kube_client_sleep(populator->client, WAIT_LOOK_MS)) {
+  const struct upload_kind *kind = upload->request.kind;
+  enum upload_outcome outcome;
+  (void)kind->state(*image, &outcome);
+  while (clock_now_ms() < until_ms && outcome == UPLOAD_PENDING &&
+         kube_client_sleep(populator->client, WAIT_LOOK_MS)) {
     struct kube_object *now =
-        kube_mirror_get(populator->images, upload->request.ns, upload->request.name);
+        kube_mirror_get(kind->mirror(populator), upload->request.ns, upload->request.name);
     if (!now)
       return;
     kube_object_release(*image);
     *image = now;
-    state = condition_state(now);
+    (void)kind->state(now, &outcome);
   }
 }
 
@@ -295,10 +298,14 @@ answer_end(struct upload *upload, struct http_call *call)
   }
   if (is_last)
     await_end(upload, &image);
-  const char *state = condition_state(image);
-  bool is_ready = strcmp(state, "Available") == 0;
-  bool is_bad = strcmp(state, "Error") == 0;
-  answer_progress(call, is_bad ? 422 : is_ready ? 201 : is_last ? 202 : 200, image);
+  enum upload_outcome outcome;
+  (void)upload->request.kind->state(image, &outcome);
+  answer_progress(call,
+                  outcome == UPLOAD_BAD     ? 422
+                  : outcome == UPLOAD_READY ? 201
+                  : is_last                 ? 202
+                                            : 200,
+                  upload->request.kind, image);
 }
 
 static void
@@ -335,7 +342,7 @@ serve(struct upload_server *server, struct http_call *call, const struct upload_
     if (request->is_put)
       return begin_put(server, call, request);
     if (find_image(server, request, &image, &failure) == 0) {
-      answer_progress(call, 200, image);
+      answer_progress(call, 200, request->kind, image);
       return NULL;
     }
   }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The HTTPS server that images are sent to. Whoever sends shows their own Kubernetes token; they
- * need the right to update virtualmachineimages/upload in the image's namespace, and nothing is
- * told before that is known. */
+ * need the right to update virtualmachineimages/upload, or datavolumes/upload, in its namespace,
+ * and nothing is told before that is known. */
 #ifndef POPULATOR_UPLOAD_UPLOAD_SERVER_H
 #define POPULATOR_UPLOAD_UPLOAD_SERVER_H
 

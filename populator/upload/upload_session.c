@@ -11,8 +11,7 @@
 #include "lib/base/log.h"
 #include "lib/base/memory.h"
 #include "lib/kube/kube_lease.h"
-#include "populator/controllers/image_upload.h"
-#include "populator/objects/condition.h"
+#include "populator/controllers/upload_record.h"
 #include "populator/work/worker_process.h"
 
 #define LEASE_S 15
@@ -29,7 +28,7 @@
 struct upload_session {
   struct upload_sessions *all;
   const struct upload_request *request;
-  struct kube_object *image;
+  struct kube_object *image; /* what is sent to, of whatever kind */
   struct keyed_lock *lock;
   struct kube_lease *lease;
   struct worker_process *worker;
@@ -55,31 +54,8 @@ get_image(struct upload_session *session, struct error **err)
 {
   const struct upload_request *request = session->request;
   kube_object_release(TAKE(session->image));
-  return kube_get(session->all->populator->client, &virtual_machine_images, request->ns,
-                  request->name, &session->image, err);
-}
-
-static int
-check_image(const struct kube_object *image, const struct upload_request *request,
-            struct error **err)
-{
-  const char *state = condition_state(image);
-  const char *checksum = json_text(image->json, "spec", "checksum");
-  if (!image_upload_is_source(image))
-    return error_set(err, ERROR_FAILED_PRECONDITION,
-                     "spec.source of VirtualMachineImage '%s/%s' is not upload{}", image->ns,
-                     image->name);
-  if (image->is_deleting)
-    return error_set(err, ERROR_FAILED_PRECONDITION, "VirtualMachineImage '%s/%s' is being deleted",
-                     image->ns, image->name);
-  if (strcmp(state, "Available") == 0 || strcmp(state, "Error") == 0)
-    return error_set(err, ERROR_FAILED_PRECONDITION,
-                     "VirtualMachineImage '%s/%s' is %s: an image is uploaded once, make another",
-                     image->ns, image->name, state);
-  if (checksum && request->checksum && strcasecmp(checksum, request->checksum) != 0)
-    return error_set(err, ERROR_INVALID_ARGUMENT,
-                     "X-Checksum is another one than spec.checksum of the image, %.200s", checksum);
-  return 0;
+  return kube_get(session->all->populator->client, request->kind->kind, request->ns, request->name,
+                  &session->image, err);
 }
 
 /* One that was left behind by a dead populator is waited for. */
@@ -111,15 +87,15 @@ static int
 place(struct upload_session *session, char **ret_handle, uint64_t *ret_offset, struct error **err)
 {
   const struct upload_request *request = session->request;
-  struct image_upload upload;
-  image_upload_look(session->image, &upload);
+  struct upload_record upload;
+  upload_record_look(session->image, &upload);
   if (upload.size > 0 && upload.offset == upload.size) {
     *ret_offset = upload.offset;
     return error_set(err, ERROR_FAILED_PRECONDITION, "all of it has been uploaded already");
   }
   if (request->first == 0)
-    return image_upload_begin(session->all->populator, session->image, request->total,
-                              request->checksum, ret_handle, err);
+    return upload_record_begin(session->all->populator, request->kind, session->image,
+                               request->total, request->checksum, ret_handle, err);
   if (upload.handle && request->total == upload.size && request->first == upload.offset) {
     *ret_handle = xstrdup(upload.handle);
     return 0;
@@ -185,8 +161,8 @@ record(struct upload_session *session, struct error **err)
   session->record_at_ms = clock_now_ms() + RECORD_MS;
   if (session->safe == session->recorded)
     return 0;
-  if (image_upload_record(populator, session->image, session->request->total, session->safe, err) <
-      0)
+  if (upload_record_advance(populator, session->request->kind, session->image,
+                            session->request->total, session->safe, err) < 0)
     return -1;
   series_add(populator->counters, session->safe - session->recorded,
              "imprint_transfer_bytes_total{verb=\"upload\"}");
@@ -199,11 +175,12 @@ static int
 check_on(struct upload_session *session, struct error **err)
 {
   struct populator *populator = session->all->populator;
+  const struct upload_kind *kind = session->request->kind;
   CLEANUP(kube_object_releasep)
   struct kube_object *now =
-      kube_mirror_get(populator->images, session->image->ns, session->image->name);
-  if (!now && kube_get(populator->client, &virtual_machine_images, session->image->ns,
-                       session->image->name, &now, err) < 0) /* the copy may be behind */
+      kube_mirror_get(kind->mirror(populator), session->image->ns, session->image->name);
+  if (!now && kube_get(populator->client, kind->kind, session->image->ns, session->image->name,
+                       &now, err) < 0) /* the copy may be behind */
     return -1;
   if (now->is_deleting || strcmp(now->uid, session->image->uid) != 0 ||
       now->generation > session->image->generation)
@@ -225,8 +202,10 @@ static int
 open_session(struct upload_session *session, uint64_t *ret_offset, struct error **err)
 {
   struct populator *populator = session->all->populator;
+  const struct upload_request *request = session->request;
   CLEANUP(freep) char *handle = NULL;
-  if (get_image(session, err) < 0 || check_image(session->image, session->request, err) < 0)
+  if (get_image(session, err) < 0 ||
+      request->kind->check(session->image, request->checksum, err) < 0)
     return -1;
   session->lock = keyed_lock_try(session->all->locks, session->image->uid, KEYED_LOCK_EXCLUSIVE,
                                  "upload", NULL);
@@ -235,9 +214,9 @@ open_session(struct upload_session *session, uint64_t *ret_offset, struct error 
                      "another upload to this image is under way: one at a time");
   /* Whatever is decided on must have been read under the lease. */
   if (take_lease(session, err) < 0 || get_image(session, err) < 0 ||
-      check_image(session->image, session->request, err) < 0 ||
-      kube_add_finalizer(populator->client, &virtual_machine_images, session->image,
-                         FINALIZER_CLEANUP, err) < 0 ||
+      request->kind->check(session->image, request->checksum, err) < 0 ||
+      kube_add_finalizer(populator->client, request->kind->kind, session->image, FINALIZER_CLEANUP,
+                         err) < 0 ||
       place(session, &handle, ret_offset, err) < 0)
     return -1;
   return start_worker(session, handle, err);

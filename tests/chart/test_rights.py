@@ -129,6 +129,8 @@ PEOPLE = [
     ("edit", ask("get create update patch delete", HYPERCLOUD, "virtualmachinevolumeexports"), True),
     ("edit", ask("update", HYPERCLOUD, "virtualmachineimages/upload"), True),
     ("edit", ask("create", CDI, "datavolumes/source"), True),
+    ("edit", ask("update", CDI, "datavolumes/upload"), True),
+    ("view", ask("update", CDI, "datavolumes/upload"), False),
     ("edit", ask("patch update", HYPERCLOUD, "virtualmachineimages/status"), False),
     ("edit", ask("create delete", HYPERCLOUD, "hypercloudstorages"), False),
     ("admin", ask("create delete", CDI, "dataimportcrons"), True),

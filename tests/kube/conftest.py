@@ -86,6 +86,24 @@ def populator(shared_populator):
         shared_populator.start()
 
 
+@pytest.fixture(scope="session")
+def tokens(shared_populator):
+    """Of one who may edit in namespace default, and of one who may only look."""
+    for name, role in (("editor", "edit"), ("viewer", "view")):
+        kubectl.apply({
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": {"name": name, "namespace": "default"},
+        }, {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "RoleBinding",
+            "metadata": {"name": name, "namespace": "default"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": "default"}],
+        })
+    return {name: kubectl.run("create", "token", name).strip() for name in ("editor", "viewer")}
+
+
 def leftovers(cluster):
     return {
         "images": cluster.images(os.environ["POOL"]),

@@ -6,89 +6,16 @@ import http.client
 import json
 import os
 import socket
-import ssl
 import subprocess
 import time
 
 import pytest
 
 import kubectl
+from upload_client import Client
 
 VMIM = "virtualmachineimage"
 MB = 1 << 20
-
-
-class Client:
-    """A person with a token."""
-
-    def __init__(self, populator, token):
-        self.address = populator.upload
-        self.context = ssl.create_default_context(cafile=populator.authority.bundle)
-        self.token = token
-
-    def connect(self):
-        host, port = self.address.split(":")
-        return http.client.HTTPSConnection(host, int(port), timeout=20, context=self.context)
-
-    def ask(self, method, name, body=None, namespace="default", path=None, **headers):
-        """(status, head, JSON); header names with _ in place of -."""
-        connection = self.connect()
-        fields = {key.replace("_", "-"): value for key, value in headers.items()}
-        if self.token:
-            fields.setdefault("Authorization", f"Bearer {self.token}")
-        try:
-            connection.request(method, path or f"/v1/namespaces/{namespace}/images/{name}", body,
-                               fields)
-            answer = connection.getresponse()
-            text = answer.read()
-            is_json = answer.headers["Content-Type"] == "application/json"
-            return answer.status, answer.headers, json.loads(text) if text and is_json else text
-        finally:
-            connection.close()
-
-    def put(self, name, data, **headers):
-        return self.ask("PUT", name, data, **headers)
-
-    def piece(self, name, data, first, last, **headers):
-        return self.put(name, data[first:last + 1],
-                        Content_Range=f"bytes {first}-{last}/{len(data)}", **headers)
-
-    def begin(self, name, data, first, count):
-        """Sends so many bytes of what is left, and leaves the connection open. The last of them
-        come so late that the others are on record."""
-        connection = self.connect()
-        connection.putrequest("PUT", f"/v1/namespaces/default/images/{name}")
-        connection.putheader("Authorization", f"Bearer {self.token}")
-        connection.putheader("Content-Length", str(len(data) - first))
-        connection.putheader("Content-Range", f"bytes {first}-{len(data) - 1}/{len(data)}")
-        connection.endheaders()
-        connection.send(data[first:first + count - 1000])
-        time.sleep(2.5)
-        connection.send(data[first + count - 1000:first + count])
-        return connection
-
-    def offset(self, name):
-        status, head, _ = self.ask("GET", name)
-        assert status == 200
-        return int(head["Upload-Offset"])
-
-
-@pytest.fixture(scope="module")
-def tokens(shared_populator):
-    """Of one who may edit in namespace default, and of one who may only look."""
-    for name, role in (("editor", "edit"), ("viewer", "view")):
-        kubectl.apply({
-            "apiVersion": "v1",
-            "kind": "ServiceAccount",
-            "metadata": {"name": name, "namespace": "default"},
-        }, {
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": "RoleBinding",
-            "metadata": {"name": name, "namespace": "default"},
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
-            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": "default"}],
-        })
-    return {name: kubectl.run("create", "token", name).strip() for name in ("editor", "viewer")}
 
 
 @pytest.fixture

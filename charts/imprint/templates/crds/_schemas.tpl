@@ -197,3 +197,23 @@ properties:
   name: {type: string, minLength: 1, maxLength: 253}
   namespace: {type: string, maxLength: 63}
 {{- end -}}
+
+{{- define "imprint.schema.upload" -}}
+type: object
+description: How far an upload is.
+properties:
+  size:
+    type: integer
+    format: int64
+    description: Bytes of the whole file.
+  offset:
+    type: integer
+    format: int64
+    description: Bytes that have arrived and are safe.
+  handle:
+    type: string
+    description: The volume in Ceph that they are kept in until all are there.
+  checksum:
+    type: string
+    description: What the client says the file's checksum is.
+{{- end -}}

@@ -44,6 +44,19 @@ test_a_whole_file(void)
 }
 
 static void
+test_a_data_volume(void)
+{
+  struct upload_head head = good_head();
+  struct upload_request request;
+  head.path = "/v1/namespaces/default/datavolumes/images";
+  REQUIRE(upload_request_parse(&head, &request, NULL) == 0);
+  CU_ASSERT_PTR_EQUAL(request.kind, &data_volume_upload);
+  CHECK_STRING(request.ns, "default");
+  CHECK_STRING(request.name, "images");
+  upload_request_clear(&request);
+}
+
+static void
 test_a_piece(void)
 {
   struct upload_head head = good_head();
@@ -75,6 +88,9 @@ test_other_paths_are_not_there(void)
       "/v1/namespaces/default/images/ubuntu/images/ubuntu",
       "/v1/namespaces/default/images/ub untu",
       "/v2/namespaces/default/images/ubuntu",
+      "/v1/namespaces/default/pods/ubuntu",
+      "/v1/namespaces/default//ubuntu",
+      "/v1/namespaces/default/datavolumes/",
       "v1/namespaces/default/images/ubuntu",
   };
   for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
@@ -128,5 +144,6 @@ test_bad_fields_are_refused(void)
   CU_ASSERT_EQUAL(code_of(&head), ERROR_UNIMPLEMENTED);
 }
 
-UNIT_MAIN("populator/upload/upload_request", UNIT_TEST(test_a_whole_file), UNIT_TEST(test_a_piece),
+UNIT_MAIN("populator/upload/upload_request", UNIT_TEST(test_a_whole_file),
+          UNIT_TEST(test_a_data_volume), UNIT_TEST(test_a_piece),
           UNIT_TEST(test_other_paths_are_not_there), UNIT_TEST(test_bad_fields_are_refused))

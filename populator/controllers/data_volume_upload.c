@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "populator/controllers/data_volume_upload.h"
+
+#include <string.h>
+
+#include "lib/base/memory.h"
+#include "populator/controllers/data_volume_claim.h"
+#include "populator/controllers/data_volume_status.h"
+#include "populator/objects/storage_class.h"
+
+#define READY "UploadReady"
+
+/* ---- as something that a file is sent to ------------------------------------------------------
+ */
+
+static struct kube_mirror *
+mirror(const struct populator *populator)
+{
+  return populator->data_volumes;
+}
+
+static const char *
+state(const struct kube_object *volume, enum upload_outcome *ret_outcome)
+{
+  const char *phase = data_volume_status_phase(volume);
+  *ret_outcome = strcmp(phase, "Succeeded") == 0 ? UPLOAD_READY
+                 : strcmp(phase, "Failed") == 0  ? UPLOAD_BAD
+                                                 : UPLOAD_PENDING;
+  return phase;
+}
+
+static int
+check(const struct kube_object *volume, const char *checksum, struct error **err)
+{
+  enum upload_outcome outcome;
+  const char *phase = state(volume, &outcome);
+  (void)checksum; /* upload{} names none */
+  if (!upload_record_is_source(volume))
+    return error_set(err, ERROR_FAILED_PRECONDITION,
+                     "spec.source of DataVolume '%s/%s' is not upload{}", volume->ns, volume->name);
+  if (volume->is_deleting)
+    return error_set(err, ERROR_FAILED_PRECONDITION, "DataVolume '%s/%s' is being deleted",
+                     volume->ns, volume->name);
+  if (outcome != UPLOAD_PENDING)
+    return error_set(err, ERROR_FAILED_PRECONDITION,
+                     "DataVolume '%s/%s' is %s: a DataVolume is filled once, make another",
+                     volume->ns, volume->name, phase);
+  if (strcmp(phase, READY) != 0 && !upload_record_is_complete(volume))
+    return error_set(err, ERROR_ABORTED,
+                     "DataVolume '%s/%s' is %s, and takes a file when it is " READY, volume->ns,
+                     volume->name, *phase ? phase : "new");
+  return 0;
+}
+
+static struct json_object *
+size(const struct kube_object *volume)
+{
+  bool is_storage;
+  return json_at(data_volume_spec_claim(volume, &is_storage), "resources", "requests", "storage");
+}
+
+/* The claim's: it was chosen when that was made. */
+static int
+find_class(struct populator *populator, const struct kube_object *volume,
+           struct kube_object **ret_class, struct error **err)
+{
+  bool is_storage;
+  struct json_object *asked = data_volume_spec_claim(volume, &is_storage);
+  CLEANUP(kube_object_releasep)
+  struct kube_object *claim = kube_mirror_get(populator->claims, volume->ns, volume->name);
+  if (claim)
+    return data_volume_claim_class(populator, claim, ret_class, err);
+  return storage_class_find(populator->storage_classes, json_text(asked, "storageClassName"),
+                            ret_class, err);
+}
+
+/* The phase is the controller's: it may have come to another meanwhile. */
+static int
+write_status(struct populator *populator, const struct kube_object *volume,
+             struct json_object *upload, double percent, struct error **err)
+{
+  CLEANUP(freep) char *progress = xasprintf("%.2f%%", percent);
+  struct json_object *status = json_object_new_object();
+  json_put_at(status, upload, "upload");
+  json_put_text(status, progress, "progress");
+  return kube_patch_status(populator->client, &data_volumes, volume, status, err);
+}
+
+const struct upload_kind data_volume_upload = {
+    .kind = &data_volumes,
+    .collection = "datavolumes",
+    .size_field = "resources.requests.storage",
+    .mirror = mirror,
+    .check = check,
+    .size = size,
+    .find_class = find_class,
+    .write = write_status,
+    .state = state,
+};
+
+/* ---- as a DataVolume --------------------------------------------------------------------------
+ */
+
+int
+data_volume_upload_job(struct populator *populator, const struct kube_object *volume,
+                       struct json_object **ret_job, struct error **err)
+{
+  struct upload_record record;
+  upload_record_look(volume, &record);
+  if (!record.handle)
+    return error_set(err, ERROR_ABORTED, "what was uploaded is not on record yet");
+  CLEANUP(freep) char *url = xasprintf("volume:%s", record.handle);
+  struct json_object *job = json_object_new_object();
+  struct json_object *arguments = json_object_new_array();
+  json_object_array_add(arguments, json_object_new_string(url));
+  json_put_at(job, arguments, "arguments");
+  json_put_at(job, json_object_new_boolean(true), "json");
+  json_put_text(job, populator->clusters_file, "clusters");
+  *ret_job = job;
+  return 0;
+}
+
+int
+data_volume_upload_wait(struct populator *populator, const struct kube_object *volume,
+                        const struct kube_object *claim, struct error **err)
+{
+  struct upload_record record;
+  upload_record_look(volume, &record);
+  const struct data_volume_state state = {
+      .phase = READY,
+      .message = record.size ? "a file is being uploaded" : "waits for its upload, docs/upload.md",
+      .percent = record.size ? 100.0 * (double)record.offset / (double)record.size : -1,
+      .is_running = true,
+  };
+  return data_volume_status_write(populator, volume, claim, &state, err);
+}
+
+int
+data_volume_upload_end(struct populator *populator, const struct kube_object *volume,
+                       struct error **err)
+{
+  if (!kube_object_has_finalizer(volume, FINALIZER_CLEANUP))
+    return 0; /* nothing was sent */
+  if (upload_record_discard(populator, &data_volume_upload, volume, err) < 0)
+    return -1;
+  return kube_remove_finalizer(populator->client, &data_volumes, volume, FINALIZER_CLEANUP, err);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kinds of objects that a file can be sent to: what they have in common, as the server of uploads
+ * and the record of an upload need it. */
+#ifndef POPULATOR_CONTROLLERS_UPLOAD_KIND_H
+#define POPULATOR_CONTROLLERS_UPLOAD_KIND_H
+
+#include "populator/controllers/populator.h"
+
+/* How an object stands that something was sent to. */
+enum upload_outcome { UPLOAD_PENDING, UPLOAD_READY, UPLOAD_BAD };
+
+struct upload_kind {
+  const struct kube_kind *kind;
+  const char *collection; /* in a URL: "images" */
+  const char *size_field; /* where its size stands, for people */
+  /* The copy of all objects of the kind. */
+  struct kube_mirror *(*mirror)(const struct populator *populator);
+  /* Whether it takes a file now, and this one: FAILED_PRECONDITION when it never will, ABORTED when
+   * it may soon, INVALID_ARGUMENT when it wants another checksum than this one, which may be NULL.
+   */
+  int (*check)(const struct kube_object *object, const char *checksum, struct error **err);
+  /* The quantity at size_field, or NULL. */
+  struct json_object *(*size)(const struct kube_object *object);
+  /* The class of its volume; a reference. */
+  int (*find_class)(struct populator *populator, const struct kube_object *object,
+                    struct kube_object **ret_class, struct error **err);
+  /* Merges status.upload, which is taken. */
+  int (*write)(struct populator *populator, const struct kube_object *object,
+               struct json_object *upload, double percent, struct error **err);
+  /* Its state in its own words, and what they mean here. */
+  const char *(*state)(const struct kube_object *object, enum upload_outcome *ret_outcome);
+};
+
+extern const struct upload_kind image_upload;
+extern const struct upload_kind data_volume_upload;
+
+/* By what stands in a URL; NULL when there is none. */
+const struct upload_kind *upload_kind_find(const char *collection);
+
+#endif

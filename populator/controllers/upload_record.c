@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The size is on record before the volume is made, and names it together with the object: so one
+ * that was made by a process which died then is found again, and removed. */
+#include "populator/controllers/upload_record.h"
+
+#include <inttypes.h>
+
+#include "lib/base/memory.h"
+#include "populator/objects/storage_class.h"
+#include "populator/work/volumes.h"
+
+bool
+upload_record_is_source(const struct kube_object *object)
+{
+  return json_at(object->json, "spec", "source", "upload") != NULL;
+}
+
+void
+upload_record_look(const struct kube_object *object, struct upload_record *ret_record)
+{
+  struct json_object *upload = json_at(object->json, "status", "upload");
+  int64_t size = json_number(upload, "size");
+  int64_t offset = json_number(upload, "offset");
+  *ret_record = (struct upload_record){
+      .size = size > 0 ? (uint64_t)size : 0,
+      .offset = offset > 0 ? (uint64_t)offset : 0,
+      .handle = json_text(upload, "handle"),
+      .checksum = json_text(upload, "checksum"),
+  };
+}
+
+bool
+upload_record_is_complete(const struct kube_object *object)
+{
+  struct upload_record record;
+  upload_record_look(object, &record);
+  return record.size > 0 && record.offset == record.size;
+}
+
+static int
+make_volume(struct populator *populator, const struct upload_kind *kind,
+            const struct kube_object *object, uint64_t size, char **ret_handle, struct error **err)
+{
+  CLEANUP(kube_object_releasep) struct kube_object *storage_class = NULL;
+  CLEANUP(freep) char *name = xasprintf("upload-%s-%" PRIu64, object->uid, size);
+  struct made_volume volume;
+  if (kind->find_class(populator, object, &storage_class, err) < 0)
+    return error_wrap(err, "spec.storageClassName");
+  if (!storage_class_is_of(storage_class, populator->driver))
+    return error_set(err, ERROR_FAILED_PRECONDITION,
+                     "spec.storageClassName: StorageClass '%s' is of another driver than %s",
+                     storage_class->name, populator->driver);
+  const struct volume_order order = {.name = name, .bytes = size, .storage_class = storage_class};
+  if (volumes_create(populator->controller, &order, &volume, err) < 0)
+    return -1;
+  *ret_handle = TAKE(volume.handle);
+  made_volume_clear(&volume);
+  return 0;
+}
+
+int
+upload_record_begin(struct populator *populator, const struct upload_kind *kind,
+                    const struct kube_object *object, uint64_t size, const char *checksum,
+                    char **ret_handle, struct error **err)
+{
+  struct upload_record before;
+  upload_record_look(object, &before);
+  if (before.size != size && upload_record_discard(populator, kind, object, err) < 0)
+    return -1;
+  struct json_object *upload = json_object_new_object();
+  json_put_at(upload, json_object_new_int64((int64_t)size), "size");
+  json_put_at(upload, json_object_new_int64(0), "offset");
+  json_put_at(upload, checksum ? json_object_new_string(checksum) : NULL, "checksum");
+  if (before.size != size)
+    json_put_at(upload, NULL, "handle");
+  if (kind->write(populator, object, upload, 0, err) < 0 ||
+      make_volume(populator, kind, object, size, ret_handle, err) < 0)
+    return -1;
+  upload = json_object_new_object();
+  json_put_text(upload, *ret_handle, "handle");
+  if (kind->write(populator, object, upload, 0, err) == 0)
+    return 0;
+  free(*ret_handle);
+  return -1;
+}
+
+int
+upload_record_advance(struct populator *populator, const struct upload_kind *kind,
+                      const struct kube_object *object, uint64_t size, uint64_t offset,
+                      struct error **err)
+{
+  struct json_object *upload = json_object_new_object();
+  json_put_at(upload, json_object_new_int64((int64_t)offset), "offset");
+  return kind->write(populator, object, upload, 100.0 * (double)offset / (double)size, err);
+}
+
+int
+upload_record_discard(struct populator *populator, const struct upload_kind *kind,
+                      const struct kube_object *object, struct error **err)
+{
+  struct upload_record record;
+  upload_record_look(object, &record);
+  if (record.size == 0)
+    return 0;
+  if (record.handle)
+    return volumes_delete(populator->controller, record.handle, err);
+  CLEANUP(freep) char *handle = NULL;
+  CLEANUP(error_freep) struct error *failure = NULL;
+  if (make_volume(populator, kind, object, record.size, &handle, &failure) == 0)
+    return volumes_delete(populator->controller, handle, err);
+  bool is_hopeless =
+      failure->code == ERROR_FAILED_PRECONDITION || failure->code == ERROR_INVALID_ARGUMENT;
+  return is_hopeless ? 0 : error_set(err, failure->code, "%s", failure->message);
+}
