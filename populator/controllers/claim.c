@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PersistentVolumeClaims whose dataSourceRef is of ours: a clone is made and bound to the claim, by
- * a PersistentVolume that says for whom it is. There is no second claim, no pod and no copy.
- *
- * Between the volume in Ceph and its PersistentVolume nobody but us knows of it. So the claim gets
- * a finalizer before, and loses it after: when it is deleted in between, we are asked first. */
+ * a PersistentVolume that says for whom it is. There is no second claim, no pod and no copy. */
 #include <string.h>
 
 #include "lib/base/memory.h"
+#include "populator/controllers/claim_making.h"
 #include "populator/controllers/origin.h"
 #include "populator/objects/persistent_volume.h"
 #include "populator/objects/quantity.h"
@@ -65,25 +63,6 @@ write_persistent_volume(struct populator *populator, const struct kube_object *c
   return error_set(err, failure->code, "%s", failure->message);
 }
 
-/* From here on there may be a volume, made of what was chosen: both are put on record at once. */
-static int
-begin(struct populator *populator, const struct kube_object *claim, const struct origin *origin,
-      struct error **err)
-{
-  if (!origin->link.kind || kube_object_has_finalizer(claim, FINALIZER_CLAIM))
-    return kube_add_finalizer(populator->client, &kube_persistent_volume_claims, claim,
-                              FINALIZER_CLAIM, err);
-  CLEANUP(freep) char *text = source_link_text(&origin->link);
-  struct json_object *present = json_at(claim->json, "metadata", "finalizers");
-  struct json_object *finalizers = present ? json_copy(present) : json_object_new_array();
-  json_object_array_add(finalizers, json_object_new_string(FINALIZER_CLAIM));
-  CLEANUP(json_object_putp) struct json_object *patch = json_object_new_object();
-  json_put_text(patch, text, "metadata", "annotations", ANNOTATION_CLONED_FROM);
-  json_put_at(patch, finalizers, "metadata", "finalizers");
-  json_put_text(patch, claim->version, "metadata", "resourceVersion");
-  return kube_patch(populator->client, &kube_persistent_volume_claims, claim, NULL, patch, err);
-}
-
 static int
 make(struct populator *populator, const struct kube_object *claim,
      const struct kube_object *storage_class, const struct origin *origin, struct error **err)
@@ -94,7 +73,10 @@ make(struct populator *populator, const struct kube_object *claim,
                                .storage_class = storage_class,
                                .snapshot = origin->snapshot,
                                .volume = origin->volume};
-  if (size_of(claim, origin, &order.bytes, err) < 0 || begin(populator, claim, origin, err) < 0)
+  CLEANUP(freep) char *link = origin->link.kind ? source_link_text(&origin->link) : NULL;
+  const struct claim_making making = {origin->snapshot, origin->volume, link};
+  if (size_of(claim, origin, &order.bytes, err) < 0 ||
+      claim_making_begin(populator, claim, storage_class, &making, err) < 0)
     return -1;
   struct made_volume volume;
   if (volumes_create(populator->controller, &order, &volume, err) < 0)
@@ -163,43 +145,8 @@ populate(struct populator *populator, const struct kube_object *claim, int64_t *
   return error_set(err, failure->code, "%s", failure->message);
 }
 
-/* ---- taking it back ---------------------------------------------------------------------------
+/* ---- the whole --------------------------------------------------------------------------------
  */
-
-/* The claim goes before its volume was handed over. Asking for the volume once more tells which it
- * is, if there is one; then it is removed. */
-static int
-take_back(struct populator *populator, const struct kube_object *claim, struct error **err)
-{
-  CLEANUP(freep) char *name = persistent_volume_name(claim);
-  CLEANUP(kube_object_releasep) struct kube_object *handed_over = NULL;
-  CLEANUP(kube_object_releasep) struct kube_object *storage_class = NULL;
-  CLEANUP(error_freep) struct error *failure = NULL;
-  if (kube_get(populator->client, &kube_persistent_volumes, NULL, name, &handed_over, &failure) ==
-      0)
-    return 0; /* whoever looks after it will remove it */
-  if (failure->code != ERROR_NOT_FOUND)
-    return error_set(err, failure->code, "%s", failure->message);
-  if (storage_class_find(populator->storage_classes,
-                         json_text(claim->json, "spec", "storageClassName"), &storage_class,
-                         NULL) < 0)
-    return 0;
-  struct origin origin = {0};
-  struct made_volume volume = {0};
-  struct volume_order order = {.name = name, .claim = claim, .storage_class = storage_class};
-  if (origin_recall(populator, claim, &origin, NULL) < 0)
-    return 0;
-  order.snapshot = origin.snapshot;
-  order.volume = origin.volume;
-  int r = size_of(claim, &origin, &order.bytes, NULL) == 0
-              ? volumes_create(populator->controller, &order, &volume, err)
-              : 0;
-  if (r == 0 && volume.handle)
-    r = volumes_delete(populator->controller, volume.handle, err);
-  made_volume_clear(&volume);
-  origin_clear(&origin);
-  return r;
-}
 
 static int
 reconcile(struct populator *populator, const struct kube_object *claim, int64_t *ret_again_ms,
@@ -213,7 +160,7 @@ reconcile(struct populator *populator, const struct kube_object *claim, int64_t 
                : populate(populator, claim, ret_again_ms, err);
   if (!kube_object_has_finalizer(claim, FINALIZER_CLAIM))
     return 0;
-  if (!is_bound(claim) && take_back(populator, claim, err) < 0)
+  if (!is_bound(claim) && claim_making_take_back(populator, claim, err) < 0)
     return -1;
   return kube_remove_finalizer(populator->client, &kube_persistent_volume_claims, claim,
                                FINALIZER_CLAIM, err);

@@ -186,9 +186,7 @@ begin(struct populator *populator, const struct kube_object *volume,
       const struct kube_object *claim, const struct kube_object *storage_class, struct error **err)
 {
   struct made_volume made = {0};
-  if (kube_add_finalizer(populator->client, &kube_persistent_volume_claims, claim, FINALIZER_CLAIM,
-                         err) < 0 ||
-      make_volume(populator, claim, storage_class, &made, err) < 0)
+  if (make_volume(populator, claim, storage_class, &made, err) < 0)
     return -1;
   CLEANUP(freep) char *target = xasprintf("volume:%s", made.handle);
   made_volume_clear(&made);

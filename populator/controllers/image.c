@@ -225,6 +225,23 @@ write_progress(struct populator *populator, const struct kube_object *image,
                         one_member("progress", json_object_new_string(progress)), err);
 }
 
+/* The claim was deleted meanwhile and made anew: what was imported went with the old one. */
+static int
+import_anew(struct populator *populator, const struct kube_object *image, struct error **err)
+{
+  CLEANUP(freep) char *key = transfer_key(image);
+  transfers_forget(populator->transfers, key);
+  return write_creating(populator, image, "begins anew: its claim was deleted",
+                        one_member("volumeHandle", NULL), err);
+}
+
+static bool
+is_in(const struct kube_object *image, const struct made_volume *volume)
+{
+  const char *handle = json_text(image->json, "status", "volumeHandle");
+  return handle && strcmp(handle, volume->handle) == 0;
+}
+
 /* All bytes are there. */
 static int
 finish(struct populator *populator, const struct kube_object *image,
@@ -235,6 +252,10 @@ finish(struct populator *populator, const struct kube_object *image,
   CLEANUP(freep) char *snapshot = NULL;
   struct made_volume volume = {0};
   int r = image_claim_volume(populator, claim, &volume, err);
+  if (r == 0 && !is_in(image, &volume)) {
+    made_volume_clear(&volume);
+    return import_anew(populator, image, err);
+  }
   if (r == 0)
     r = volumes_snapshot(populator->controller, name, volume.handle, &snapshot, err);
   if (r == 0)

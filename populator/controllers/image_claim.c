@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/base/memory.h"
+#include "populator/controllers/claim_making.h"
 #include "populator/objects/quantity.h"
 #include "populator/objects/storage_class.h"
 #include "populator/work/volumes.h"
@@ -139,11 +140,14 @@ image_claim_volume(struct populator *populator, const struct image_claim *claim,
                    struct made_volume *ret_volume, struct error **err)
 {
   CLEANUP(freep) char *name = persistent_volume_name(claim->claim);
+  const struct claim_making making = {.volume = claim->origin};
   const struct volume_order order = {.name = name,
                                      .bytes = claim->bytes,
                                      .claim = claim->claim,
                                      .storage_class = claim->storage_class,
                                      .volume = claim->origin};
+  if (claim_making_begin(populator, claim->claim, claim->storage_class, &making, err) < 0)
+    return -1;
   return volumes_create(populator->controller, &order, ret_volume, err);
 }
 
@@ -157,21 +161,6 @@ image_claim_bind(struct populator *populator, const struct image_claim *claim,
   CLEANUP(error_freep) struct error *failure = NULL;
   if (kube_create(populator->client, &kube_persistent_volumes, json, NULL, &failure) == 0 ||
       failure->code == ERROR_ALREADY_EXISTS)
-    return 0;
-  return error_set(err, failure->code, "%s", failure->message);
-}
-
-/* Whether a PersistentVolume has taken over the care for the volume. */
-static int
-is_handed_over(struct populator *populator, const struct kube_object *claim, bool *ret_is,
-               struct error **err)
-{
-  CLEANUP(freep) char *name = persistent_volume_name(claim);
-  CLEANUP(kube_object_releasep) struct kube_object *volume = NULL;
-  CLEANUP(error_freep) struct error *failure = NULL;
-  *ret_is =
-      kube_get(populator->client, &kube_persistent_volumes, NULL, name, &volume, &failure) == 0;
-  if (*ret_is || failure->code == ERROR_NOT_FOUND)
     return 0;
   return error_set(err, failure->code, "%s", failure->message);
 }
@@ -190,7 +179,7 @@ image_claim_remove(struct populator *populator, const struct kube_object *image,
     return error_set(err, failure->code, "%s", failure->message);
   const char *controller = claim ? kube_object_controller(claim) : NULL;
   bool is_ours = controller && strcmp(controller, image->uid) == 0;
-  if (is_ours && is_handed_over(populator, claim, &is_over, err) < 0)
+  if (is_ours && claim_making_is_handed_over(populator, claim, &is_over, err) < 0)
     return -1;
   if (handle && !is_over && volumes_delete(populator->controller, handle, err) < 0)
     return -1;

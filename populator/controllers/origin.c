@@ -260,19 +260,6 @@ origin_find(struct populator *populator, const struct kube_object *claim, struct
   return take_link(populator, &link, ret_origin, err);
 }
 
-int
-origin_recall(struct populator *populator, const struct kube_object *claim,
-              struct origin *ret_origin, struct error **err)
-{
-  CLEANUP(source_link_clear) struct source_link link = {0};
-  *ret_origin = (struct origin){0};
-  if (is_of_kind(claim, &virtual_machine_images))
-    return find_image(populator, claim, ret_origin, err);
-  if (!recall_choice(claim, &link))
-    return 0;
-  return take_link(populator, &link, ret_origin, err);
-}
-
 void
 origin_clear(struct origin *origin)
 {

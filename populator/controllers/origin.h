@@ -32,10 +32,6 @@ bool origin_is_owners_business(struct populator *populator, const struct kube_ob
  * FAILED_PRECONDITION: it will never be, as things are. */
 int origin_find(struct populator *populator, const struct kube_object *claim,
                 struct origin *ret_origin, struct error **err);
-/* For a claim that goes: what its volume was made of, if anything is known. Nobody is asked for
- * permission; *ret_origin is empty for one that was not made of anything. */
-int origin_recall(struct populator *populator, const struct kube_object *claim,
-                  struct origin *ret_origin, struct error **err);
 /* What a DataVolume that is a clone is made from at present; codes as of origin_find(). */
 int origin_of_data_volume(struct populator *populator, const struct kube_object *volume,
                           struct source_link *ret_link, struct error **err);

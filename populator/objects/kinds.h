@@ -30,6 +30,8 @@ extern const struct kube_kind data_import_crons;
 /* On a claim that is being filled: the claim or snapshot that was chosen for it, see source_link.h.
  * What it was chosen through may point elsewhere meanwhile. */
 #define ANNOTATION_CLONED_FROM "imprint." KINDS_GROUP "/cloned-from"
+/* On the same: what its volume is made of, see claim_making.h. */
+#define ANNOTATION_MADE_OF "imprint." KINDS_GROUP "/made-of"
 #define ANNOTATION_SELECTED_NODE "volume.kubernetes.io/selected-node"
 #define ANNOTATION_PROVISIONED_BY "pv.kubernetes.io/provisioned-by"
 

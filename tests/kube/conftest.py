@@ -11,6 +11,7 @@ import pytest
 import chart_pod
 import kubectl
 import sample_disk
+from admission import Refusals
 from controller import Controller
 from fault_server import FaultServer, File
 
@@ -102,6 +103,13 @@ def tokens(shared_populator):
             "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": "default"}],
         })
     return {name: kubectl.run("create", "token", name).strip() for name in ("editor", "viewer")}
+
+
+@pytest.fixture
+def refusals():
+    made = Refusals()
+    yield made
+    made.lift()
 
 
 def leftovers(cluster):
