@@ -138,8 +138,11 @@ take_answer(const struct lookup_view *view, struct cron_finding *finding)
   finding->is_new = true;
   finding->identity = xstrdup(identity);
   finding->url = xstrdup(json_text(view->result, "url"));
-  if (!identity)
-    finding->problem = xstrdup(view->message ? view->message : "the answer makes no sense");
+  if (identity)
+    return;
+  finding->problem = xstrdup(view->message ? view->message : "the answer makes no sense");
+  finding->is_away = view->state == LOOKUP_FAILED &&
+                     (view->code == ERROR_UNAVAILABLE || view->code == ERROR_DEADLINE_EXCEEDED);
 }
 
 int

@@ -15,7 +15,8 @@ struct cron_finding {
   bool is_new;    /* there is an answer, whatever it says */
   char *identity; /* "sha256:…", "etag:…"; NULL: it failed … */
   char *url;      /* of just this version, where one can be named */
-  char *problem;  /* … and why */
+  char *problem;  /* … and why … */
+  bool is_away;   /* … because nobody answers */
 };
 
 void cron_finding_clear(struct cron_finding *finding);

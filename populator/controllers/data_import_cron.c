@@ -204,10 +204,11 @@ act(struct populator *populator, struct view *view, struct json_object *status, 
 }
 
 static char *
-describe_failure(const struct kube_object *cron, const char *problem)
+describe_failure(const struct kube_object *cron, const struct cron_finding *finding)
 {
   const char *url = import_source_url(cron_poll_source(cron));
-  return xasprintf("Unable to reach %s: %s", url ? url : "the source", problem);
+  return xasprintf("%s %s: %s", finding->is_away ? "Unable to reach" : "No version is told by",
+                   url ? url : "the source", finding->problem);
 }
 
 static const char *
@@ -231,7 +232,7 @@ advance(struct populator *populator, const struct kube_object *cron, int64_t *re
   view.problem = last_problem(cron);
   if (view.finding.is_new) {
     if (view.finding.problem) {
-      failure = describe_failure(cron, view.finding.problem);
+      failure = describe_failure(cron, &view.finding);
       kube_event_tell(populator->events, kind, cron, KUBE_EVENT_WARNING, "PollFailed", "%s",
                       failure);
     }

@@ -9,6 +9,8 @@
 /private/    the same for user "me", password "s3cret:ü"
 /packed/     the same, packed by gzip whether or not it was asked for
 /whole/      the same, without ranges
+/dated/      the same, with Last-Modified and without ETag
+/undated/    the same, with neither
 /put/        takes files by PUT, also from user "me" only: /put/private/
 """
 
@@ -54,6 +56,15 @@ http {{
       gzip_types *;
       gzip_http_version 1.0;
       gzip_proxied any;
+    }}
+    location /dated/ {{
+      alias {dir}/www/;
+      etag off;
+    }}
+    location /undated/ {{
+      alias {dir}/www/;
+      etag off;
+      add_header Last-Modified "";
     }}
     location /whole/ {{
       alias {dir}/www/;
@@ -131,9 +142,13 @@ class Nginx:
     def url(self, path, tls=False, host="127.0.0.1"):
         return f"https://{host}:{self.tls}{path}" if tls else f"http://{host}:{self.plain}{path}"
 
-    def write(self, name, data):
-        with open(os.path.join(self.dir, "www", name), "wb") as file:
+    def write(self, name, data, modified_s=None):
+        """modified_s: what its date is to be."""
+        path = os.path.join(self.dir, "www", name)
+        with open(path, "wb") as file:
             file.write(data)
+        if modified_s is not None:
+            os.utime(path, (modified_s, modified_s))
 
     def put_path(self, name):
         """Where a file that was put to /put/ lies."""
