@@ -80,7 +80,7 @@ credentials_add_secret(struct populator *populator, const char *ns, const char *
                        struct error **err)
 {
   CLEANUP(kube_object_releasep) struct kube_object *secret = NULL;
-  if (!name)
+  if (!name || !*name)
     return 0;
   if (get(populator, &kube_secrets, ns, name, field, &secret, err) < 0)
     return -1;
@@ -128,7 +128,7 @@ credentials_add_ca(struct populator *populator, const char *ns, const char *name
                    struct json_object *job, struct error **err)
 {
   CLEANUP(kube_object_releasep) struct kube_object *map = NULL;
-  if (!name)
+  if (!name || !*name)
     return 0;
   if (get(populator, &kube_config_maps, ns, name, field, &map, err) < 0)
     return -1;

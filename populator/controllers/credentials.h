@@ -8,8 +8,8 @@
 
 enum credentials_kind { CREDENTIALS_HTTP, CREDENTIALS_S3 };
 
-/* Each does nothing when name is NULL. UNAVAILABLE when it is not there yet, INVALID_ARGUMENT when
- * a key is missing in it; `field` is where the name stands. */
+/* Each does nothing when name is NULL or "". UNAVAILABLE when it is not there yet, INVALID_ARGUMENT
+ * when a key is missing in it; `field` is where the name stands. */
 int credentials_add_secret(struct populator *populator, const char *ns, const char *name,
                            const char *field, enum credentials_kind kind, struct json_object *job,
                            struct error **err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* DataVolume: a claim of the same name, and what it is filled from. Imports are done here
- * (data_volume_import), of what is sent to us too (data_volume_upload), clones by the controller of claims, blank volumes by the provisioner; the
- * DataVolume tells how far it is. */
+ * (data_volume_import), of what is sent to us too (data_volume_upload), clones by the controller of
+ * claims, blank volumes by the provisioner; the DataVolume tells how far it is. */
 #include <assert.h>
 #include <string.h>
 
@@ -17,6 +17,7 @@
 #define WAITING_MS 10000
 #define ANNOTATION_PREPOPULATED "cdi.kubevirt.io/storage.prePopulated"
 #define ANNOTATION_POPULATED_FOR "cdi.kubevirt.io/storage.populatedFor"
+#define ANNOTATION_ADOPTION "cdi.kubevirt.io/allowClaimAdoption"
 
 static int
 tell(struct populator *populator, const struct kube_object *volume, const struct kube_object *claim,
@@ -140,6 +141,29 @@ is_adopted(const struct kube_object *volume, const struct kube_object *claim)
          (for_whom && strcmp(for_whom, volume->name) == 0);
 }
 
+/* A claim that belongs to nobody, and a DataVolume that may have it: from then on it is its own. */
+static bool
+may_adopt(const struct kube_object *volume, const struct kube_object *claim)
+{
+  const char *allowed = kube_object_annotation(volume, ANNOTATION_ADOPTION);
+  return allowed && strcmp(allowed, "true") == 0 && !kube_object_controller(claim) &&
+         data_volume_claim_is_bound(claim);
+}
+
+static int
+adopt(struct populator *populator, const struct kube_object *volume,
+      const struct kube_object *claim, struct error **err)
+{
+  struct json_object *owners = kube_object_owner_references(volume, &data_volumes);
+  struct json_object *present = json_at(claim->json, "metadata", "ownerReferences");
+  for (size_t i = 0; i < json_count(present); i++)
+    json_object_array_add(owners, json_copy(json_item(present, i)));
+  CLEANUP(json_object_putp) struct json_object *patch = json_object_new_object();
+  json_put_at(patch, owners, "metadata", "ownerReferences");
+  json_put_text(patch, claim->version, "metadata", "resourceVersion");
+  return kube_patch(populator->client, &kube_persistent_volume_claims, claim, NULL, patch, err);
+}
+
 static int
 step(struct populator *populator, const struct kube_object *volume, const struct kube_object *claim,
      int64_t *ret_again_ms, struct error **err)
@@ -151,13 +175,17 @@ step(struct populator *populator, const struct kube_object *volume, const struct
   if (!claim)
     return prepare(populator, volume, ret_again_ms, err);
   bool is_own = controller && strcmp(controller, volume->uid) == 0;
+  if (!is_own && may_adopt(volume, claim) && !claim->is_deleting)
+    return adopt(populator, volume, claim, err); /* the change of the claim calls again */
   if (!is_own && !is_adopted(volume, claim))
     return error_set(err, ERROR_UNAVAILABLE,
                      "PersistentVolumeClaim '%s' is there already and is not of this DataVolume",
                      volume->name);
-  if (claim->is_deleting)
+  if (claim->is_deleting) {
+    data_volume_import_forget(populator, volume); /* which holds on to the volume */
     return error_set(err, ERROR_UNAVAILABLE, "PersistentVolumeClaim '%s' is being deleted",
                      volume->name);
+  }
   if (data_volume_claim_is_bound(claim))
     return succeed(populator, volume, claim, err);
   if (!is_own)

@@ -12,8 +12,8 @@
 
 /* What the claim takes over as it is. */
 static const char *const members[] = {
-    "accessModes", "resources",    "selector", "volumeMode", "volumeAttributesClassName",
-    "dataSource",  "dataSourceRef"};
+    "accessModes", "resources",     "selector",  "volumeMode", "volumeAttributesClassName",
+    "dataSource",  "dataSourceRef", "volumeName"};
 
 /* What other parts write on claims is not taken over from a DataVolume. */
 static const char own_prefix[] = "imprint." KINDS_GROUP "/";
@@ -114,6 +114,9 @@ make_spec(struct populator *populator, const struct kube_object *volume,
     return -1;
   if (kind == DATA_VOLUME_BLANK || kind == DATA_VOLUME_CLAIM)
     return 0; /* the provisioner, or another populator, does it */
+  if (json_at(spec, "volumeName"))
+    return error_set(err, ERROR_INVALID_ARGUMENT,
+                     "volumeName: a volume is made for this, and none that is there is filled");
   json_put_text(spec, data_volumes.group, "dataSourceRef", "apiGroup");
   json_put_text(spec, data_volumes.kind, "dataSourceRef", "kind");
   json_put_text(spec, volume->name, "dataSourceRef", "name");

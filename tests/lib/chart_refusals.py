@@ -109,6 +109,8 @@ DATA_VOLUMES = [
      "contentType archive is not served; volumes hold disk images"),
     ("image-stream", {"source": {"registry": {"imageStream": "a"}}, "pvc": CLAIM},
      "imageStream is not served; set url"),
+    ("unverified", {"source": {"http": {"url": URL, "insecureSkipVerify": True}}, "pvc": CLAIM},
+     "insecureSkipVerify is not served, certificates are verified; set certConfigMap"),
     ("registry-without-url", {"source": {"registry": {}}, "pvc": CLAIM}, "url is needed"),
     ("wrong-kind", {"sourceRef": {"kind": "Secret", "name": "a"}, "pvc": CLAIM},
      "spec.sourceRef.kind"),

@@ -4,7 +4,11 @@ The spec of a DataVolume, which stands alone and as a template in a DataImportCr
 http:
   type: object
   required: [url]
+  x-kubernetes-validations:
+  - rule: '!has(self.insecureSkipVerify) || !self.insecureSkipVerify'
+    message: insecureSkipVerify is not served, certificates are verified; set certConfigMap
   properties:
+    insecureSkipVerify: {type: boolean}
     url:
       pattern: '^https?://[^/]+'
       {{- include "imprint.schema.url" . | nindent 6 }}
@@ -120,14 +124,19 @@ properties:
     type: string
     description: Accepted and not needed; no pod is started.
     maxLength: 253
-  preallocation: {type: boolean}
+  preallocation:
+    type: boolean
+    description: Accepted and without effect; volumes take space as they are written to.
   checkpoints:
     type: array
+    description: Accepted and without effect; of the sources that are not served.
     maxItems: 1024
     items:
       type: object
       properties:
         previous: {type: string, maxLength: 253}
         current: {type: string, maxLength: 253}
-  finalCheckpoint: {type: boolean}
+  finalCheckpoint:
+    type: boolean
+    description: Accepted and without effect, as checkpoints.
 {{- end -}}
