@@ -11,6 +11,13 @@ kubevirt_types() {
   export KUBEVIRT_DECODE=$REPLY
 }
 
+virt_controller() {
+  gotool virt crds .
+  export KUBEVIRT_CRDS=$REPLY
+  gotool virt virt-controller kubevirt.io/kubevirt/cmd/virt-controller
+  export VIRT_CONTROLLER=$REPLY
+}
+
 export PRESET=release
 build_preset $PRESET
 ceph_ready
@@ -19,4 +26,5 @@ step 'Start radosgw' radosgw_up "$CEPH_DIR"
 kube_ready csi-provisioner csi-snapshotter csi-resizer snapshot-controller helm
 step 'Install the chart' kube_chart_install
 step "Build a program with KubeVirt's types" kubevirt_types
+step "Build KubeVirt's virt-controller" virt_controller
 pytest_run "$ROOT/tests/kube"

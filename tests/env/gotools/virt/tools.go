@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build tools
+
+package main
+
+import _ "kubevirt.io/kubevirt/cmd/virt-controller"
