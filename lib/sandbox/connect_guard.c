@@ -4,17 +4,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "lib/base/memory.h"
 #include "lib/sandbox/connect_guard_process.h"
 
-/* Below the first datagram descriptor everything else must find room: a Ceph client has a
- * connection for each OSD. */
+/* Half of the descriptors below the first datagram socket are for streams: a Ceph client has a
+ * connection for each OSD. The lower half is for all that is no socket. */
 #define FIRST_DATAGRAM_LEAST 512
-#define FIRST_DATAGRAM_MOST 65536
+#define FIRST_DATAGRAM_MOST 32768
 /* How many there may be is known to the guard; this is on the safe side. */
 #define DATAGRAM_ROOM 256
 
@@ -25,13 +24,18 @@ struct connect_guard {
   bool is_sealed;
 };
 
-/* 0 when the limit of open files is too low. */
+/* 0 when the limit of open files is too low. What may be had beyond the present limit is taken. */
 static int
 find_first_datagram(void)
 {
   struct rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
     return 0;
+  const rlim_t wanted = FIRST_DATAGRAM_MOST + DATAGRAM_ROOM;
+  struct rlimit raised = {.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted,
+                          .rlim_max = limit.rlim_max};
+  if (limit.rlim_cur < raised.rlim_cur && setrlimit(RLIMIT_NOFILE, &raised) == 0)
+    limit = raised;
   int first = FIRST_DATAGRAM_MOST;
   while (first >= FIRST_DATAGRAM_LEAST && limit.rlim_cur < (rlim_t)first + DATAGRAM_ROOM)
     first /= 2;
@@ -46,6 +50,10 @@ connect_guard_start(const struct net_policy *policy, uint64_t capabilities,
   if (first_datagram == 0)
     return error_set(err, ERROR_RESOURCE_EXHAUSTED, "fewer than %d files may be open",
                      FIRST_DATAGRAM_LEAST + DATAGRAM_ROOM);
+  /* Opened by the process itself it needs no right, and stays open whatever becomes of its user. */
+  CLEANUP(closep) int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+  if (memory < 0)
+    return error_set_errno(err, errno, "open /proc/self/mem for the connection guard");
   int sockets[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
     return error_set_errno(err, errno, "make a socket for the connection guard");
@@ -55,6 +63,7 @@ connect_guard_start(const struct net_policy *policy, uint64_t capabilities,
     struct net_policy copy = {0};
     net_policy_add_all(&copy, policy);
     const struct guard_process_options options = {.control = sockets[1],
+                                                  .memory = memory,
                                                   .worker = worker,
                                                   .first_datagram = first_datagram,
                                                   .capabilities = capabilities};
@@ -69,7 +78,6 @@ connect_guard_start(const struct net_policy *policy, uint64_t capabilities,
   struct connect_guard *guard = xcalloc(1, sizeof(*guard));
   *guard =
       (struct connect_guard){.pid = pid, .control = sockets[0], .first_datagram = first_datagram};
-  (void)prctl(PR_SET_PTRACER, (unsigned long)pid, 0, 0, 0); /* where Yama wants to be told */
   *ret_guard = guard;
   return 0;
 }
@@ -116,8 +124,7 @@ int
 connect_guard_check(struct connect_guard *guard, struct error **err)
 {
   volatile uint64_t magic = GUARD_MAGIC;
-  struct guard_message message = {
-      .request = GUARD_CHECK, .fd = guard->control, .address = (uint64_t)(uintptr_t)&magic};
+  struct guard_message message = {.request = GUARD_CHECK, .address = (uint64_t)(uintptr_t)&magic};
   return ask(guard, &message, -1, err);
 }
 
@@ -181,16 +188,16 @@ add_socket_rule(struct syscall_filter *filter, int domain, int type, int protoco
 }
 
 static void
-add_socket_rules(struct syscall_filter *filter, enum syscall_action datagrams)
+add_socket_rules(struct syscall_filter *filter, enum syscall_action action)
 {
   static const int families[] = {AF_INET, AF_INET6};
   for (size_t i = 0; i < 2; i++) {
-    add_socket_rule(filter, families[i], SOCK_STREAM, 0, SYSCALL_ALLOW);
-    add_socket_rule(filter, families[i], SOCK_STREAM, IPPROTO_TCP, SYSCALL_ALLOW);
-    add_socket_rule(filter, families[i], SOCK_DGRAM, 0, datagrams);
-    add_socket_rule(filter, families[i], SOCK_DGRAM, IPPROTO_UDP, datagrams);
+    add_socket_rule(filter, families[i], SOCK_STREAM, 0, action);
+    add_socket_rule(filter, families[i], SOCK_STREAM, IPPROTO_TCP, action);
+    add_socket_rule(filter, families[i], SOCK_DGRAM, 0, action);
+    add_socket_rule(filter, families[i], SOCK_DGRAM, IPPROTO_UDP, action);
   }
-  add_socket_rule(filter, AF_UNIX, SOCK_STREAM, 0, SYSCALL_ALLOW);
+  add_socket_rule(filter, AF_UNIX, SOCK_STREAM, 0, action);
   /* of no other type: a message on a datagram pair may be addressed to somebody else */
   syscall_filter_add(filter,
                      &(struct syscall_rule){.name = "socketpair",
@@ -245,11 +252,32 @@ add_copy_rules(struct syscall_filter *filter, uint64_t high_bits)
                                                       .conditions = {{0, high_bits, 0}}});
 }
 
+/* Sockets are closed by the guard, all else by the worker itself. */
+static void
+add_close_rules(struct syscall_filter *filter, int first_datagram)
+{
+  const struct {
+    int first;
+    int value;
+    enum syscall_action action;
+  } ranges[] = {{first_datagram / 2, 0, SYSCALL_ALLOW},
+                {first_datagram / 2, first_datagram / 2, SYSCALL_ASK},
+                {first_datagram, first_datagram, SYSCALL_ASK}};
+  for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+    syscall_filter_add(filter, &(struct syscall_rule){
+                                   .name = "close",
+                                   .action = ranges[i].action,
+                                   .condition_count = 1,
+                                   .conditions = {{0, INT_MASK & ~((uint64_t)ranges[i].first - 1),
+                                                   (uint64_t)ranges[i].value}}});
+}
+
 void
 connect_guard_add_rules(const struct connect_guard *guard, struct syscall_filter *filter)
 {
-  static const char *const unguarded[] = {"connect", "sendto", "sendmsg", "sendmmsg", "dup",
-                                          "dup2",    "dup3",   "fcntl",   "recvmsg",  NULL};
+  static const char *const unguarded[] = {"close",    "connect", "sendto", "sendmsg",
+                                          "sendmmsg", "dup",     "dup2",   "dup3",
+                                          "fcntl",    "recvmsg", NULL};
   if (!guard) {
     add_socket_rules(filter, SYSCALL_ALLOW);
     syscall_filter_add_names(filter, unguarded, SYSCALL_ALLOW);
@@ -258,6 +286,7 @@ connect_guard_add_rules(const struct connect_guard *guard, struct syscall_filter
   uint64_t high_bits = INT_MASK & ~((uint64_t)guard->first_datagram - 1);
   syscall_filter_add(filter, &(struct syscall_rule){.name = "connect", .action = SYSCALL_ASK});
   add_socket_rules(filter, SYSCALL_ASK);
+  add_close_rules(filter, guard->first_datagram);
   add_send_rules(filter, high_bits);
   add_copy_rules(filter, high_bits);
   /* recvmsg and recvmmsg stay refused: they would take in a descriptor that was passed. */

@@ -3,26 +3,23 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "lib/base/log.h"
 #include "lib/base/memory.h"
+#include "lib/sandbox/guard_sockets.h"
 #include "lib/sandbox/privileges.h"
 #include "lib/sandbox/sanitizer.h"
 #include "lib/sandbox/syscall_filter.h"
 
-#define DATAGRAMS_MAX 128 /* descriptors of the worker */
-#define PENDING_MAX 128   /* connections that are being made */
+#define PENDING_MAX 128 /* connections that are being made */
 #define REFUSALS_LOGGED 16
 
 /* A connection that the worker waits for. */
@@ -35,9 +32,8 @@ struct pending {
 struct guard {
   int control;  /* of no more use once it is sealed, but its end is the worker's */
   int listener; /* -1 until it is attached */
-  pid_t worker;
-  int worker_fd;
-  int first_datagram;
+  int memory;   /* the worker's */
+  struct guard_sockets sockets;
   struct net_policy policy;
   struct pending pending[PENDING_MAX];
   size_t pending_count;
@@ -61,20 +57,11 @@ answer(struct guard *guard, uint64_t question, int64_t result)
   (void)ioctl(guard->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
 }
 
+/* Bytes in the memory of the worker: a pointer over there is a place in the file. */
 static bool
-is_still_asked(struct guard *guard, uint64_t question)
+read_memory(const struct guard *guard, uint64_t address, void *buf, size_t len)
 {
-  return ioctl(guard->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &question) == 0;
-}
-
-/* Bytes in the memory of the worker: a pointer over there is a number here. */
-static struct iovec
-worker_memory(uint64_t address, size_t len)
-{
-  struct iovec memory = {.iov_len = len};
-  _Static_assert(sizeof(memory.iov_base) == sizeof(address), "pointers of 64 bits");
-  memcpy(&memory.iov_base, &address, sizeof(address));
-  return memory;
+  return pread(guard->memory, buf, len, (off_t)address) == (ssize_t)len;
 }
 
 /* The only look at the address: what is checked is what is connected to. */
@@ -86,13 +73,8 @@ copy_address(struct guard *guard, const struct seccomp_notif *question,
   uint64_t len = (uint32_t)question->data.args[2];
   if (len < sizeof(ret_address->ss_family) || len > sizeof(*ret_address))
     return -EINVAL;
-  struct iovec to = {.iov_base = ret_address, .iov_len = len};
-  struct iovec from = worker_memory(question->data.args[1], len);
-  if (process_vm_readv((pid_t)question->pid, &to, 1, &from, 1, 0) != (ssize_t)len)
+  if (!read_memory(guard, question->data.args[1], ret_address, len))
     return -EFAULT;
-  /* Now it is sure that the one that was read is the one that asks. */
-  if (!is_still_asked(guard, question->id))
-    return -EINTR;
   *ret_len = (socklen_t)len;
   return 0;
 }
@@ -110,24 +92,32 @@ log_refusal(struct guard *guard, const struct sockaddr *address, socklen_t len)
 }
 
 static bool
-may_connect(struct guard *guard, int fd, const struct sockaddr *address, socklen_t len)
+may_connect(struct guard *guard, bool is_datagram, const struct sockaddr *address, socklen_t len)
 {
-  int type = 0;
-  socklen_t type_len = sizeof(type);
-  if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_len) < 0)
-    return false;
   if (address->sa_family == AF_UNSPEC) /* takes a connection back */
     return true;
-  if (net_policy_allows(&guard->policy, address, len, type == SOCK_DGRAM))
+  if (net_policy_allows(&guard->policy, address, len, is_datagram))
     return true;
   /* The C library tries unix sockets of name services, and datagram sockets to learn its own
    * address: without them it does as well. */
-  if (type == SOCK_STREAM && address->sa_family != AF_UNIX)
+  if (!is_datagram && address->sa_family != AF_UNIX)
     log_refusal(guard, address, len);
   return false;
 }
 
-/* Connects without waiting; a connection that a worker's thread waits for is put on the list. */
+/* Puts a connection on the list that a thread of the worker waits for. 0 or -errno. */
+static int
+wait_for(struct guard *guard, uint64_t question, int fd, int flags)
+{
+  int own = fcntl(fd, F_DUPFD_CLOEXEC, 0); /* the worker may close it meanwhile */
+  if (own < 0)
+    return -errno;
+  guard->pending[guard->pending_count++] =
+      (struct pending){.question = question, .fd = own, .flags = flags};
+  return 0;
+}
+
+/* Connects without waiting itself. */
 static void
 start_connecting(struct guard *guard, uint64_t question, int fd, const struct sockaddr *address,
                  socklen_t len)
@@ -136,21 +126,19 @@ start_connecting(struct guard *guard, uint64_t question, int fd, const struct so
   bool waits = flags >= 0 && (flags & O_NONBLOCK) == 0;
   if (waits && guard->pending_count == PENDING_MAX) {
     answer(guard, question, -EAGAIN);
-    (void)close(fd);
     return;
   }
   if (waits)
     (void)fcntl(fd, F_SETFL, flags | O_NONBLOCK);
   int r = connect(fd, address, len) < 0 ? -errno : 0;
   if (waits && r == -EINPROGRESS) {
-    guard->pending[guard->pending_count++] =
-        (struct pending){.question = question, .fd = fd, .flags = flags};
-    return;
+    r = wait_for(guard, question, fd, flags);
+    if (r == 0)
+      return;
   }
   if (waits)
     (void)fcntl(fd, F_SETFL, flags);
   answer(guard, question, r);
-  (void)close(fd);
 }
 
 static void
@@ -177,55 +165,14 @@ on_connect(struct guard *guard, const struct seccomp_notif *question)
     answer(guard, question->id, r);
     return;
   }
-  int fd = pidfd_getfd(guard->worker_fd, (int)question->data.args[0], 0);
-  if (fd < 0) {
-    answer(guard, question->id, -errno);
-    return;
-  }
+  bool is_datagram;
+  int fd = guard_sockets_find(&guard->sockets, (int)question->data.args[0], &is_datagram);
   const struct sockaddr *plain = (const struct sockaddr *)&address;
-  if (!may_connect(guard, fd, plain, len)) {
+  if (fd < 0 || !may_connect(guard, is_datagram, plain, len)) {
     answer(guard, question->id, -EACCES);
-    (void)close(fd);
     return;
   }
   start_connecting(guard, question->id, fd, plain, len);
-}
-
-/* The first descriptor for datagram sockets that the worker has free, or -EMFILE. Only the guard
- * gives them out, so it stays free. */
-static int
-free_datagram(struct guard *guard)
-{
-  for (int i = 0; i < DATAGRAMS_MAX; i++) {
-    int fd = pidfd_getfd(guard->worker_fd, guard->first_datagram + i, 0);
-    if (fd < 0)
-      return errno == EBADF ? guard->first_datagram + i : -errno;
-    (void)close(fd);
-  }
-  return -EMFILE;
-}
-
-/* The filter has asked for datagram sockets of the internet only. */
-static void
-on_socket(struct guard *guard, const struct seccomp_notif *question)
-{
-  int type = (int)question->data.args[1];
-  int target = free_datagram(guard);
-  int fd = target < 0 ? -1
-                      : socket((int)question->data.args[0], type | SOCK_CLOEXEC,
-                               (int)question->data.args[2]);
-  if (fd < 0) {
-    answer(guard, question->id, target < 0 ? target : -errno);
-    return;
-  }
-  struct seccomp_notif_addfd add = {.id = question->id,
-                                    .flags = SECCOMP_ADDFD_FLAG_SETFD,
-                                    .srcfd = (uint32_t)fd,
-                                    .newfd = (uint32_t)target,
-                                    .newfd_flags = (type & SOCK_CLOEXEC) ? O_CLOEXEC : 0};
-  int added = ioctl(guard->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
-  answer(guard, question->id, added < 0 ? -errno : added);
-  (void)close(fd);
 }
 
 static void
@@ -238,12 +185,19 @@ on_question(struct guard *guard)
   memset(&room, 0, sizeof(room));
   if (ioctl(guard->listener, SECCOMP_IOCTL_NOTIF_RECV, &room.notif) < 0)
     return; /* whoever asked is gone */
+  const __u64 *args = room.notif.data.args;
   switch (room.notif.data.nr) {
   case SYS_connect:
     on_connect(guard, &room.notif);
     break;
   case SYS_socket:
-    on_socket(guard, &room.notif);
+    answer(guard, room.notif.id,
+           guard_sockets_make(&guard->sockets, guard->listener, room.notif.id, (int)args[0],
+                              (int)args[1], (int)args[2]));
+    break;
+  case SYS_close:
+    answer(guard, room.notif.id,
+           guard_sockets_close(&guard->sockets, guard->listener, room.notif.id, (int)args[0]));
     break;
   default:
     answer(guard, room.notif.id, -EPERM);
@@ -258,15 +212,9 @@ static int
 on_check(struct guard *guard, const struct guard_message *message)
 {
   uint64_t value = 0;
-  struct iovec to = {.iov_base = &value, .iov_len = sizeof(value)};
-  struct iovec from = worker_memory(message->address, sizeof(value));
-  if (process_vm_readv(guard->worker, &to, 1, &from, 1, 0) < 0)
-    return errno;
-  int fd = pidfd_getfd(guard->worker_fd, message->fd, 0);
-  if (fd < 0)
-    return errno;
-  (void)close(fd);
-  return value == GUARD_MAGIC ? 0 : EFAULT;
+  return read_memory(guard, message->address, &value, sizeof(value)) && value == GUARD_MAGIC
+             ? 0
+             : EFAULT;
 }
 
 static int
@@ -360,39 +308,15 @@ serve(struct guard *guard)
 static void
 restrict_myself(uint64_t capabilities)
 {
-  static const char *const allowed[] = {"brk",
-                                        "clock_gettime",
-                                        "clock_nanosleep",
-                                        "close",
-                                        "connect",
-                                        "exit",
-                                        "exit_group",
-                                        "fcntl",
-                                        "futex",
-                                        "getpid",
-                                        "getsockopt",
-                                        "gettid",
-                                        "ioctl",
-                                        "madvise",
-                                        "mmap",
-                                        "mprotect",
-                                        "mremap",
-                                        "munmap",
-                                        "newfstatat",
-                                        "pidfd_getfd",
-                                        "poll",
-                                        "ppoll",
-                                        "process_vm_readv",
-                                        "recvmsg",
-                                        "restart_syscall",
-                                        "rt_sigprocmask",
-                                        "rt_sigreturn",
-                                        "socket",
-                                        "write",
-                                        "writev",
-                                        NULL};
+  static const char *const allowed[] = {
+      "brk",          "clock_gettime", "clock_nanosleep", "close",           "connect",
+      "exit",         "exit_group",    "fcntl",           "futex",           "getpid",
+      "getsockopt",   "gettid",        "ioctl",           "madvise",         "mmap",
+      "mprotect",     "mremap",        "munmap",          "newfstatat",      "poll",
+      "ppoll",        "pread64",       "recvmsg",         "restart_syscall", "rt_sigprocmask",
+      "rt_sigreturn", "socket",        "write",           "writev",          NULL};
   privileges_empty_bounding_set();
-  (void)privileges_drop_capabilities(1ULL << CAP_SYS_PTRACE | capabilities);
+  (void)privileges_drop_capabilities(capabilities);
   (void)privileges_no_new();
   if (SANDBOX_HAS_SANITIZER)
     return;
@@ -413,16 +337,14 @@ guard_process_run(const struct guard_process_options *options, struct net_policy
   for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
     (void)signal(ignored[i], SIG_IGN);
   struct guard *guard = xcalloc(1, sizeof(*guard));
-  guard->worker = options->worker;
-  guard->worker_fd = pidfd_open(options->worker, 0);
   guard->listener = -1;
-  guard->first_datagram = options->first_datagram;
   guard->policy = *policy;
   /* Of what it has inherited it keeps stderr; the worker's pipes must end with the worker. */
   guard->control = dup3(options->control, 0, O_CLOEXEC);
-  guard->worker_fd = dup3(guard->worker_fd, 1, O_CLOEXEC);
+  guard->memory = dup3(options->memory, 1, O_CLOEXEC);
   (void)close_range(3, ~0U, 0);
-  if (getppid() == options->worker && guard->control == 0 && guard->worker_fd == 1) {
+  if (getppid() == options->worker && guard->control == 0 && guard->memory == 1 &&
+      guard_sockets_init(&guard->sockets, options->first_datagram) == 0) {
     restrict_myself(options->capabilities);
     serve(guard);
   }

@@ -9,7 +9,7 @@
 #include "lib/sandbox/net_policy.h"
 
 enum guard_request {
-  GUARD_CHECK,  /* look into the worker: `address` there holds GUARD_MAGIC, `fd` is open */
+  GUARD_CHECK,  /* look into the worker: `address` there holds GUARD_MAGIC */
   GUARD_ATTACH, /* comes with the listener */
   GUARD_RULE,
   GUARD_PATH,
@@ -23,7 +23,6 @@ enum guard_request {
 /* What the worker sends; the answer to each is an errno, 0 for success, as an int. */
 struct guard_message {
   enum guard_request request;
-  int fd;
   uint64_t address;
   struct net_rule rule;
   char path[GUARD_PATH_MAX];
@@ -31,6 +30,7 @@ struct guard_message {
 
 struct guard_process_options {
   int control;
+  int memory; /* the worker's /proc/self/mem */
   pid_t worker;
   int first_datagram;    /* where descriptors of datagram sockets start */
   uint64_t capabilities; /* that the worker keeps */

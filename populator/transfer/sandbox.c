@@ -108,20 +108,14 @@ drop_privileges(const struct sandbox_options *options, struct error **err)
   return r == 0 ? 0 : error_set_errno(err, r, "sandbox: give up privileges");
 }
 
-/* Others of the same user must not look into this process. The guard must; whether it can without
- * that depends on its privileges. */
+/* Others of the same user must not look into this process. The guard must, and can all the same. */
 static int
 hide_memory(const struct sandbox_options *options, struct sandbox *sandbox, struct error **err)
 {
   struct error *failure = NULL;
   (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-  if (!sandbox->guard || connect_guard_check(sandbox->guard, NULL) == 0)
+  if (!sandbox->guard || connect_guard_check(sandbox->guard, &failure) == 0)
     return 0;
-  (void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-  if (connect_guard_check(sandbox->guard, &failure) == 0) {
-    log_debug("sandbox: processes of the same user may look into this one");
-    return 0;
-  }
   connect_guard_free(TAKE(sandbox->guard));
   return lack(options, "connections are not limited", failure, err);
 }

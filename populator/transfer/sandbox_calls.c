@@ -17,12 +17,12 @@
 
 static const char *const allowed[] = {
     /* files, as far as Landlock lets it */
-    "access", "close", "copy_file_range", "faccessat", "faccessat2", "fadvise64", "fallocate",
-    "fdatasync", "flock", "fstat", "fstatfs", "fsync", "ftruncate", "getcwd", "getdents64", "lseek",
-    "lstat", "mkdir", "mkdirat", "newfstatat", "open", "openat", "pread64", "preadv", "preadv2",
-    "pwrite64", "pwritev", "pwritev2", "read", "readlink", "readlinkat", "readv", "rename",
-    "renameat", "renameat2", "rmdir", "stat", "statfs", "statx", "sync_file_range", "umask",
-    "unlink", "unlinkat", "write", "writev",
+    "access", "copy_file_range", "faccessat", "faccessat2", "fadvise64", "fallocate", "fdatasync",
+    "flock", "fstat", "fstatfs", "fsync", "ftruncate", "getcwd", "getdents64", "lseek", "lstat",
+    "mkdir", "mkdirat", "newfstatat", "open", "openat", "pread64", "preadv", "preadv2", "pwrite64",
+    "pwritev", "pwritev2", "read", "readlink", "readlinkat", "readv", "rename", "renameat",
+    "renameat2", "rmdir", "stat", "statfs", "statx", "sync_file_range", "umask", "unlink",
+    "unlinkat", "write", "writev",
     /* memory */
     "brk", "madvise", "membarrier", "mincore", "mlock", "mlock2", "mremap", "msync", "munlock",
     "munmap",

@@ -11,6 +11,7 @@ import threading
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 PROGRAM = os.path.join(ROOT, "build", os.environ.get("PRESET", "release"), "tests", "sandbox",
                        "sandbox_probe")
+CONTAINER = os.path.join(os.path.dirname(PROGRAM), "container_filter")
 KILLED = -signal.SIGSYS
 NOBODY = "65534"
 

@@ -17,6 +17,7 @@ struct attempt {
 extern const struct attempt file_attempts[];
 extern const struct attempt network_attempts[];
 extern const struct attempt datagram_attempts[];
+extern const struct attempt socket_attempts[];
 extern const struct attempt process_attempts[];
 extern const struct attempt kernel_attempts[];
 extern const struct attempt work_attempts[];

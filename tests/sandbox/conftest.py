@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from sandbox import Listener, run_probe
+from sandbox import CONTAINER, Listener, run_probe
 
 
 @pytest.fixture(scope="session")
@@ -20,6 +20,12 @@ def outside():
     def run(*arguments, **options):
         return run_probe("--outside", *arguments, **options)
     return run
+
+
+@pytest.fixture(scope="session")
+def container():
+    """A command that runs another one under the filter that containers have."""
+    return CONTAINER
 
 
 @pytest.fixture

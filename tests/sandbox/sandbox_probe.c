@@ -151,9 +151,9 @@ attempt_address(const char *host, const char *port, struct sockaddr_storage *ret
 static const struct attempt *
 find_attempt(const char *name)
 {
-  static const struct attempt *const tables[] = {file_attempts,     network_attempts,
-                                                 datagram_attempts, process_attempts,
-                                                 kernel_attempts,   work_attempts};
+  static const struct attempt *const tables[] = {
+      file_attempts,    network_attempts, datagram_attempts, socket_attempts,
+      process_attempts, kernel_attempts,  work_attempts};
   for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
     for (const struct attempt *at = tables[i]; at->name; at++) {
       if (strcmp(at->name, name) == 0)

@@ -5,6 +5,7 @@ import os
 import socket
 import struct
 import threading
+import time
 
 import pytest
 
@@ -85,7 +86,7 @@ def test_guard_serves_another_user(probe, listener):
 
 
 def test_guard_serves_without_privileges(probe, listener, other_listener):
-    """As in a container that is not root: the worker must then stay open to its own user."""
+    """As in a container that is not root."""
     wrapper = ["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--inh-caps=-all",
                "--bounding-set=-all", "--no-new-privs"]
     assert probe("--allow", listener.rule, "tcp", listener.host, listener.port,
@@ -93,7 +94,63 @@ def test_guard_serves_without_privileges(probe, listener, other_listener):
     assert probe("--allow", listener.rule, "tcp", other_listener.host, other_listener.port,
                  wrapper=wrapper).is_refused
     outcome = probe("privileges", wrapper=wrapper)
-    assert "dumpable 1" in outcome.output[0]
+    assert "dumpable 0" in outcome.output[0]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_guard_serves_in_a_container(probe, container, listener, other_listener, way):
+    """Under the filter that containers have by default, which keeps processes apart."""
+    wrapper = [container]
+    assert probe("--allow", listener.rule, way, listener.host, listener.port,
+                 wrapper=wrapper).is_allowed
+    outcome = probe("--allow", listener.rule, way, other_listener.host, other_listener.port,
+                    wrapper=wrapper)
+    assert outcome.is_refused and outcome.reason == "Permission denied"
+    assert (listener.accepted, other_listener.accepted) == (1, 0)
+
+
+def test_the_filter_of_containers_is_one(outside, container):
+    """pidfd_getfd, of no descriptor."""
+    assert outside("call", "438", wrapper=[container]).reason == "Operation not permitted"
+    assert outside("call", "438").reason == "Bad file descriptor"
+
+
+def test_names_are_resolved_in_a_container(probe, container, name_server, tmp_path):
+    conf = tmp_path / "resolv.conf"
+    conf.write_text("nameserver 127.0.53.1\noptions timeout:2 attempts:1\n")
+    wrapper = [*with_file("/etc/resolv.conf", conf), container]
+    assert probe("resolve", "image.example", wrapper=wrapper).is_allowed
+    assert name_server.asked >= 2
+
+
+def test_a_connection_ends_when_it_is_closed(probe):
+    """The guard has a descriptor of it, too: the end comes well before that of the process."""
+    ends = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve():
+            with server.accept()[0] as connection:
+                assert connection.recv(1) == b""
+                ends.append(time.monotonic())
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        host, port = server.getsockname()
+        assert probe("--allow", f"{host}:{port}", "closed", host, port).is_allowed
+        over = time.monotonic()
+        thread.join(10)
+    assert len(ends) == 1 and ends[0] < over - 1
+
+
+def test_streams_come_back(probe):
+    outcome = probe("tcp-many", wrapper=["prlimit", "--nofile=1024:1024"])
+    assert outcome.is_allowed
+    counts = [int(line.split()[0]) for line in outcome.output[:2]]
+    assert counts[0] == counts[1] > 200
+
+
+def test_threads_do_not_close_what_others_were_given(probe, listener):
+    assert probe("--allow", listener.rule, "tcp-threads", listener.host, listener.port).is_allowed
 
 
 # Unix sockets.
