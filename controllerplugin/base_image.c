@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each base has a thread as long as it is worked on. It calls the driver's own RPCs, as a sidecar
- * would, so it may be killed between any two steps: the volume is found by its name, and that it
- * has a snapshot says that it is complete. */
+/* Each base has a thread as long as it is worked on. It may be killed between any two steps: the
+ * volume is found by its name, and that it has a snapshot says that it is complete. */
 #include "controllerplugin/base_image.h"
 
 #include <inttypes.h>
@@ -9,7 +8,7 @@
 #include <string.h>
 #include <sys/queue.h>
 
-#include "csi/volume/proto_map.h"
+#include "controllerplugin/base_volume.h"
 #include "lib/base/clock.h"
 #include "lib/base/digest.h"
 #include "lib/base/lock.h"
@@ -51,102 +50,6 @@ struct base_images {
   size_t working;
   atomic_bool is_stopping;
 };
-
-/* ---- the driver's own calls -------------------------------------------------------------------
- */
-
-static void
-unpacked_free(ProtobufCMessage *message)
-{
-  if (message)
-    protobuf_c_message_free_unpacked(message, NULL);
-}
-
-static void
-unpacked_freep(ProtobufCMessage **message)
-{
-  unpacked_free(*message);
-}
-
-/* An empty answer on the heap, as the RPC server hands to a handler. */
-static ProtobufCMessage *
-answer_new(const ProtobufCMessageDescriptor *type)
-{
-  return protobuf_c_message_unpack(type, NULL, 0, NULL);
-}
-
-/* A blank volume of that name, made or found. */
-static int
-find_volume(struct base *base, const char *name, uint64_t bytes, char **ret_handle,
-            struct error **err)
-{
-  CLEANUP(unpacked_freep)
-  ProtobufCMessage *answer = answer_new(&csi__v1__create_volume_response__descriptor);
-  Csi__V1__VolumeCapability__BlockVolume block = CSI__V1__VOLUME_CAPABILITY__BLOCK_VOLUME__INIT;
-  Csi__V1__VolumeCapability__AccessMode mode = CSI__V1__VOLUME_CAPABILITY__ACCESS_MODE__INIT;
-  Csi__V1__VolumeCapability capability = CSI__V1__VOLUME_CAPABILITY__INIT;
-  Csi__V1__VolumeCapability *capabilities[] = {&capability};
-  Csi__V1__CapacityRange capacity = CSI__V1__CAPACITY_RANGE__INIT;
-  Csi__V1__CreateVolumeRequest request = CSI__V1__CREATE_VOLUME_REQUEST__INIT;
-  mode.mode = CSI__V1__VOLUME_CAPABILITY__ACCESS_MODE__MODE__SINGLE_NODE_WRITER;
-  capability.access_mode = &mode;
-  capability.access_type_case = CSI__V1__VOLUME_CAPABILITY__ACCESS_TYPE_BLOCK;
-  capability.block = &block;
-  capacity.required_bytes = (int64_t)bytes;
-  request.name = (char *)name;
-  request.capacity_range = &capacity;
-  request.volume_capabilities = capabilities;
-  request.n_volume_capabilities = 1;
-  PROTO_MAP_BORROW(&request, parameters, &base->parameters,
-                   Csi__V1__CreateVolumeRequest__ParametersEntry,
-                   CSI__V1__CREATE_VOLUME_REQUEST__PARAMETERS_ENTRY__INIT);
-  if (controller_create_volume(base->all->options.controller, &request.base, answer, err) < 0)
-    return -1;
-  *ret_handle = xstrdup(((Csi__V1__CreateVolumeResponse *)answer)->volume->volume_id);
-  return 0;
-}
-
-/* *ret_snapshot is NULL when the volume has none. */
-static int
-find_snapshot(struct base *base, const char *handle, char **ret_snapshot, struct error **err)
-{
-  CLEANUP(unpacked_freep)
-  ProtobufCMessage *answer = answer_new(&csi__v1__list_snapshots_response__descriptor);
-  Csi__V1__ListSnapshotsRequest request = CSI__V1__LIST_SNAPSHOTS_REQUEST__INIT;
-  request.source_volume_id = (char *)handle;
-  if (controller_list_snapshots(base->all->options.controller, &request.base, answer, err) < 0)
-    return -1;
-  const Csi__V1__ListSnapshotsResponse *list = (Csi__V1__ListSnapshotsResponse *)answer;
-  *ret_snapshot = list->n_entries > 0 ? xstrdup(list->entries[0]->snapshot->snapshot_id) : NULL;
-  return 0;
-}
-
-static int
-take_snapshot(struct base *base, const char *name, const char *handle, char **ret_snapshot,
-              struct error **err)
-{
-  CLEANUP(unpacked_freep)
-  ProtobufCMessage *answer = answer_new(&csi__v1__create_snapshot_response__descriptor);
-  Csi__V1__CreateSnapshotRequest request = CSI__V1__CREATE_SNAPSHOT_REQUEST__INIT;
-  request.name = (char *)name;
-  request.source_volume_id = (char *)handle;
-  if (controller_create_snapshot(base->all->options.controller, &request.base, answer, err) < 0)
-    return -1;
-  *ret_snapshot = xstrdup(((Csi__V1__CreateSnapshotResponse *)answer)->snapshot->snapshot_id);
-  return 0;
-}
-
-static void
-remove_volume(struct base *base, const char *handle)
-{
-  CLEANUP(unpacked_freep)
-  ProtobufCMessage *answer = answer_new(&csi__v1__delete_volume_response__descriptor);
-  Csi__V1__DeleteVolumeRequest request = CSI__V1__DELETE_VOLUME_REQUEST__INIT;
-  CLEANUP(error_freep) struct error *failure = NULL;
-  request.volume_id = (char *)handle;
-  if (controller_delete_volume(base->all->options.controller, &request.base, answer, &failure) < 0)
-    log_warn("base image '%s': %s", handle, failure->message);
-}
 
 /* ---- the worker -------------------------------------------------------------------------------
  */
@@ -235,7 +138,7 @@ import(struct base *base, const char *handle, struct error **err)
   if (run_worker(base, "import", job, &result, &failure) == 0)
     return 0;
   if (is_image_at_fault(failure->code))
-    remove_volume(base, handle);
+    base_volume_remove(base->all->options.controller, handle);
   return error_set(err, failure->code, "%s", failure->message);
 }
 
@@ -245,18 +148,20 @@ import(struct base *base, const char *handle, struct error **err)
 static int
 provide(struct base *base, char **ret_snapshot, struct error **err)
 {
+  struct controller *controller = base->all->options.controller;
   CLEANUP(freep) char *name = NULL;
   CLEANUP(freep) char *handle = NULL;
   uint64_t bytes;
-  if (inspect(base, &name, &bytes, err) < 0 || find_volume(base, name, bytes, &handle, err) < 0 ||
-      find_snapshot(base, handle, ret_snapshot, err) < 0)
+  if (inspect(base, &name, &bytes, err) < 0 ||
+      base_volume_find(controller, &base->parameters, name, bytes, &handle, err) < 0 ||
+      base_volume_snapshot(controller, handle, ret_snapshot, err) < 0)
     return -1;
   if (*ret_snapshot)
     return 0;
   log_info("base image %s: importing", name);
   if (import(base, handle, err) < 0)
     return -1;
-  return take_snapshot(base, name, handle, ret_snapshot, err);
+  return base_volume_take_snapshot(controller, name, handle, ret_snapshot, err);
 }
 
 static void
