@@ -36,6 +36,7 @@ struct kube_mirror {
   pthread_mutex_t mutex; /* of what follows */
   pthread_cond_t listed;
   bool is_listed;
+  struct error *trouble; /* why it is not listed yet, or NULL */
   struct object_table table;
 };
 
@@ -48,14 +49,18 @@ kube_mirror_kind(const struct kube_mirror *mirror)
   return mirror->options.kind;
 }
 
-bool
-kube_mirror_wait(struct kube_mirror *mirror, int64_t deadline_ms)
+int
+kube_mirror_wait(struct kube_mirror *mirror, int64_t deadline_ms, struct error **err)
 {
   struct timespec until = clock_timespec_of_ms(deadline_ms);
   MUTEX_GUARD(&mirror->mutex);
   while (!mirror->is_listed && pthread_cond_timedwait(&mirror->listed, &mirror->mutex, &until) == 0)
     ;
-  return mirror->is_listed;
+  if (mirror->is_listed)
+    return 0;
+  if (mirror->trouble)
+    return error_set(err, mirror->trouble->code, "%s", mirror->trouble->message);
+  return error_set(err, ERROR_DEADLINE_EXCEEDED, "GET %s: no answer yet", mirror->path);
 }
 
 struct kube_object *
@@ -283,6 +288,15 @@ pause_ms(struct kube_mirror *mirror, const struct error *failure)
   return ms < PAUSE_MAX_MS ? ms : PAUSE_MAX_MS;
 }
 
+/* Takes the error. */
+static void
+note_trouble(struct kube_mirror *mirror, struct error *failure)
+{
+  MUTEX_GUARD(&mirror->mutex);
+  error_free(mirror->trouble);
+  mirror->trouble = failure;
+}
+
 static void *
 run(void *arg)
 {
@@ -298,7 +312,9 @@ run(void *arg)
     if (failure->code == ERROR_OUT_OF_RANGE || failure->code == ERROR_NOT_FOUND)
       free(TAKE(mirror->version));
     log_debug("%s", failure->message);
-    if (!kube_client_sleep(mirror->client, pause_ms(mirror, failure)))
+    int64_t ms = pause_ms(mirror, failure);
+    note_trouble(mirror, TAKE(failure));
+    if (!kube_client_sleep(mirror->client, ms))
       return NULL;
   }
 }
@@ -335,6 +351,7 @@ kube_mirror_free(struct kube_mirror *mirror)
   free(mirror->path);
   free(mirror->labels);
   free(mirror->version);
+  error_free(mirror->trouble);
   (void)pthread_mutex_destroy(&mirror->mutex);
   (void)pthread_cond_destroy(&mirror->listed);
   free(mirror);

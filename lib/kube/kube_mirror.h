@@ -35,8 +35,9 @@ void kube_mirror_free(struct kube_mirror *mirror);
 DEFINE_CLEANUP(struct kube_mirror *, kube_mirror_free)
 
 const struct kube_kind *kube_mirror_kind(const struct kube_mirror *mirror);
-/* Until the first list is complete; false when it is not by then, on the clock of clock.h. */
-bool kube_mirror_wait(struct kube_mirror *mirror, int64_t deadline_ms);
+/* Until the first list is complete. When it is not by then, on the clock of clock.h, the error is
+ * what the server said last. */
+int kube_mirror_wait(struct kube_mirror *mirror, int64_t deadline_ms, struct error **err);
 
 /* A reference, or NULL. ns is "" for kinds of the whole cluster. */
 struct kube_object *kube_mirror_get(struct kube_mirror *mirror, const char *ns, const char *name);

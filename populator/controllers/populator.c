@@ -252,6 +252,32 @@ is_followed(const struct populator *populator, size_t index)
   return !populator->is_without_cdi || strcmp(mirrors[index].kind->group, KINDS_CDI_GROUP) != 0;
 }
 
+/* What to do about a kind that the API server does not list. */
+static const char *
+advice_of(enum error_code code)
+{
+  switch (code) {
+  case ERROR_NOT_FOUND:
+    return "; the chart installs its definition";
+  case ERROR_UNAUTHENTICATED:
+    return "; the token or certificate that we come with is not accepted: has it expired?";
+  case ERROR_PERMISSION_DENIED:
+    return "; the chart's role gives this right";
+  default:
+    return "";
+  }
+}
+
+static int
+await_list(struct kube_mirror *mirror, int64_t deadline_ms, struct error **err)
+{
+  CLEANUP(error_freep) struct error *failure = NULL;
+  if (kube_mirror_wait(mirror, deadline_ms, &failure) == 0)
+    return 0;
+  return error_set(err, failure->code, "the API server does not list %s: %s%s",
+                   kube_mirror_kind(mirror)->plural, failure->message, advice_of(failure->code));
+}
+
 int
 populator_start(struct populator *populator, struct error **err)
 {
@@ -262,11 +288,8 @@ populator_start(struct populator *populator, struct error **err)
   /* Decisions on half of the picture would be wrong ones. */
   int64_t deadline_ms = clock_now_ms() + LIST_MS;
   for (size_t i = 0; i < MIRRORS; i++) {
-    if (is_followed(populator, i) && !kube_mirror_wait(*mirror_at(populator, i), deadline_ms))
-      return error_set(err, ERROR_UNAVAILABLE,
-                       "the API server does not list %s: is the chart's CRD installed, and may "
-                       "this service account list it?",
-                       mirrors[i].kind->plural);
+    if (is_followed(populator, i) && await_list(*mirror_at(populator, i), deadline_ms, err) < 0)
+      return -1;
   }
   work_queue_start(populator->queue);
   atomic_store(&populator->is_started, true);

@@ -20,7 +20,7 @@ struct populator_options {
 
 /* The options must outlive it. */
 struct populator *populator_new(const struct populator_options *options);
-/* UNAVAILABLE when the API server does not tell us what we need. */
+/* Fails when the API server does not tell us what we need. */
 int populator_start(struct populator *populator, struct error **err);
 /* Whether it can do its work: its copies are complete and the controller plugin answers. */
 int populator_check(struct populator *populator, struct error **err);
