@@ -227,6 +227,8 @@ confine_needs_add_source(struct confine_needs *needs, const char *url,
   }
   if (has_scheme(url, "rbd:"))
     return confine_needs_add_cluster(needs, &options->ceph, err);
+  if (has_scheme(url, "fd:")) /* it is open */
+    return 0;
   CLEANUP(freep) char *path = is_remote ? NULL : path_of(url);
   if (path && strcmp(path, "-") != 0)
     confine_needs_add_file(needs, path);

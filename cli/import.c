@@ -2,6 +2,7 @@
 /* imprint import */
 #include <inttypes.h>
 
+#include "cli/beneath.h"
 #include "cli/ceph_flags.h"
 #include "cli/command.h"
 #include "cli/confine.h"
@@ -42,8 +43,8 @@ static const struct flag flags[] = {
 };
 
 static const struct flag_set import_flags = {flags, sizeof(flags) / sizeof(flags[0])};
-static const struct flag_set *const sets[] = {&import_flags, &source_flags, &ceph_flags,
-                                              &confine_flags, NULL};
+static const struct flag_set *const sets[] = {&import_flags, &source_flags,  &beneath_flags,
+                                              &ceph_flags,   &confine_flags, NULL};
 
 static void
 print_result(const struct import_result *result, const struct progress *progress)
@@ -116,6 +117,7 @@ import_with(struct import_options *options, struct image_spec *spec, struct erro
 static int
 import_to(const char *url, struct image_spec *spec, struct error **err)
 {
+  CLEANUP(freep) char *source = NULL;
   struct progress progress = {0};
   struct import_options options = {.url = url,
                                    .layout = {.features = FEATURES_DEFAULT, .data_pool = data_pool},
@@ -131,6 +133,9 @@ import_to(const char *url, struct image_spec *spec, struct error **err)
   if (jobs < 1 || jobs > JOBS_MAX)
     return error_set(err, ERROR_INVALID_ARGUMENT, "--jobs: a number from 1 to %d is needed",
                      JOBS_MAX);
+  if (beneath_source(url, &source, err) < 0)
+    return -1;
+  options.url = source;
   source_flags_options(&options.source);
   options.source.http.on_retry = retry_view(is_json);
   int r = import_with(&options, spec, err);

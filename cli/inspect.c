@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/beneath.h"
 #include "cli/ceph_flags.h"
 #include "cli/command.h"
 #include "cli/confine.h"
@@ -23,8 +24,8 @@ static const struct flag flags[] = {
 };
 
 static const struct flag_set inspect_flags = {flags, sizeof(flags) / sizeof(flags[0])};
-static const struct flag_set *const sets[] = {&inspect_flags, &source_flags, &ceph_flags,
-                                              &confine_flags, NULL};
+static const struct flag_set *const sets[] = {&inspect_flags, &source_flags,  &beneath_flags,
+                                              &ceph_flags,    &confine_flags, NULL};
 
 DEFINE_CLEANUP(struct json_object *, json_object_put)
 
@@ -247,12 +248,15 @@ static int
 run(const struct arguments *arguments, struct error **err)
 {
   CLEANUP(confinement_freep) struct confinement *confinement = NULL;
+  CLEANUP(freep) char *source = NULL;
   CLEANUP(freep) char *url = NULL;
   struct source_options options;
   struct inspection inspection;
+  if (beneath_source(arguments->items[0], &source, err) < 0)
+    return error_wrap(err, "inspect");
   source_flags_options(&options);
   options.http.on_retry = retry_view(is_json);
-  int r = confine(arguments->items[0], &options, &confinement, &url, err);
+  int r = confine(source, &options, &confinement, &url, err);
   if (r == 0)
     r = inspect(url, &options, &inspection, err);
   cluster_config_clear(&options.ceph);

@@ -11,6 +11,7 @@
 
 #include "lib/base/memory.h"
 #include "populator/controllers/bound_volume.h"
+#include "populator/controllers/host_image.h"
 #include "populator/controllers/image_claim.h"
 #include "populator/controllers/image_source.h"
 #include "populator/controllers/upload_record.h"
@@ -67,6 +68,18 @@ one_member(const char *name, struct json_object *value)
   return object;
 }
 
+/* As if nothing had been made. */
+static struct json_object *
+no_members(void)
+{
+  static const char *const names[] = {"volumeHandle", "upload",   "virtualSize",
+                                      "progress",     "attempts", "hostTransfer"};
+  struct json_object *object = json_object_new_object();
+  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    json_object_object_add(object, names[i], NULL);
+  return object;
+}
+
 /* ---- when it cannot be done -------------------------------------------------------------------
  */
 
@@ -80,13 +93,8 @@ give_up(struct populator *populator, const struct kube_object *image, const char
   if (image_claim_remove(populator, image, handle, err) < 0 ||
       upload_record_discard(populator, &image_upload, image, err) < 0)
     return -1;
-  struct json_object *more = one_member("volumeHandle", NULL);
-  json_object_object_add(more, "upload", NULL);
-  json_object_object_add(more, "virtualSize", NULL);
-  json_object_object_add(more, "progress", NULL);
-  json_object_object_add(more, "attempts", NULL);
   const struct verdict verdict = {.state = "Error", .reason = "SeeMessages", .message = message};
-  if (write_status(populator, image, &verdict, more, err) < 0)
+  if (write_status(populator, image, &verdict, no_members(), err) < 0)
     return -1;
   transfers_forget(populator->transfers, key);
   kube_event_tell(populator->events, kind, image, KUBE_EVENT_WARNING, "ImportFailed", "%s",
@@ -193,18 +201,8 @@ static int
 start_import(struct populator *populator, const struct kube_object *image, struct error **err)
 {
   struct json_object *job;
-  struct upload_record upload;
-  upload_record_look(image, &upload);
-  const char *wanted = json_text(image->json, "spec", "checksum");
-  const char *checksum = wanted ? wanted : upload.checksum;
-  if (image_source_job(populator, image, &job, err) < 0)
+  if (image_source_import_job(populator, image, &job, err) < 0)
     return -1;
-  CLEANUP(freep)
-  char *target = xasprintf("volume:%s", json_text(image->json, "status", "volumeHandle"));
-  json_object_array_add(json_at(job, "arguments"), json_object_new_string(target));
-  json_put_at(job, json_object_new_boolean(true), "existing");
-  if (checksum)
-    json_put_text(job, checksum, "checksum");
   return start(populator, image, "import", job);
 }
 
@@ -214,10 +212,10 @@ write_progress(struct populator *populator, const struct kube_object *image,
 {
   if (view->state == TRANSFER_ELSEWHERE)
     return 0; /* whoever does it tells of it */
-  if (view->state == TRANSFER_WAITING)
-    return write_creating(populator, image, "waits for other transfers", NULL, err);
   if (view->trouble)
     return write_creating(populator, image, view->trouble, NULL, err);
+  if (view->state == TRANSFER_WAITING)
+    return write_creating(populator, image, "waits for other transfers", NULL, err);
   if (view->percent < 0)
     return write_creating(populator, image, "the image is imported", NULL, err);
   CLEANUP(freep) char *progress = xasprintf("%.1f%%", view->percent);
@@ -268,6 +266,7 @@ finish(struct populator *populator, const struct kube_object *image,
   struct json_object *more = one_member("snapshotHandle", json_object_new_string(snapshot));
   json_put_text(more, "100.0%", "progress");
   json_object_object_add(more, "attempts", NULL);
+  json_object_object_add(more, "hostTransfer", NULL);
   if (upload_record_is_source(image))
     json_object_object_add(more, "upload", one_member("handle", NULL));
   const char *digest = json_text(view->result, "digest");
@@ -399,38 +398,39 @@ start_over(struct populator *populator, const struct kube_object *image, struct 
           0 ||
       upload_record_discard(populator, &image_upload, image, err) < 0)
     return -1;
-  struct json_object *more = one_member("volumeHandle", NULL);
-  json_object_object_add(more, "upload", NULL);
-  json_object_object_add(more, "virtualSize", NULL);
-  json_object_object_add(more, "progress", NULL);
-  json_object_object_add(more, "attempts", NULL);
-  return write_creating(populator, image, "begins anew: the image was changed", more, err);
+  return write_creating(populator, image, "begins anew: the image was changed", no_members(), err);
 }
 
 /* How the transfer of this step fares. One of an earlier step, which another populator has done in
  * our place, says nothing: it goes. */
-static void
-look(struct populator *populator, const struct kube_object *image, const char *key,
-     struct transfer_view *ret_view)
+static int
+look(struct populator *populator, const struct kube_object *image, struct transfer_view *ret_view,
+     struct error **err)
 {
+  CLEANUP(freep) char *key = transfer_key(image);
+  if (host_image_is_source(image))
+    return host_image_look(populator, image, ret_view, err);
   bool is_inspected = json_number(image->json, "status", "virtualSize") != 0;
   transfers_look(populator->transfers, key, ret_view);
   if (ret_view->state == TRANSFER_NONE ||
       strcmp(ret_view->verb, is_inspected ? "import" : "inspect") == 0)
-    return;
+    return 0;
   transfer_view_clear(ret_view);
   transfers_forget(populator->transfers, key);
+  return 0;
 }
 
 static int
 advance(struct populator *populator, const struct kube_object *image, int64_t *ret_again_ms,
         struct error **err)
 {
-  CLEANUP(freep) char *key = transfer_key(image);
-  struct transfer_view view;
-  look(populator, image, key, &view);
+  struct transfer_view view = {0};
   CLEANUP(error_freep) struct error *failure = NULL;
-  int r = step(populator, image, &view, ret_again_ms, &failure);
+  int r = look(populator, image, &view, &failure);
+  if (r == 0 && host_image_is_source(image))
+    *ret_again_ms = WAITING_MS; /* the node may be gone meanwhile, and says nothing then */
+  if (r == 0)
+    r = step(populator, image, &view, ret_again_ms, &failure);
   transfer_view_clear(&view);
   if (r == 0)
     return 0;
@@ -453,6 +453,8 @@ reconcile(struct populator *populator, const struct kube_object *image, int64_t 
   CLEANUP(freep) char *key = transfer_key(image);
   const char *state = condition_state(image);
   bool is_seen = json_number(image->json, "status", "observedGeneration") == image->generation;
+  if (populator->node)
+    return host_image_reconcile(populator, image, ret_again_ms, err);
   if (image->is_deleting)
     return kube_object_has_finalizer(image, FINALIZER_CLEANUP) ? clean_up(populator, image, err)
                                                                : 0;

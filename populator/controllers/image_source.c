@@ -121,13 +121,13 @@ add_source(struct populator *populator, const struct kube_object *image, struct 
     return add_object(populator, image, store, job, err);
   if (upload_record_is_source(image))
     return add_upload(image, job, err);
-  if (json_at(source, "hostPath"))
-    return error_set(
-        err, ERROR_INVALID_ARGUMENT,
-        "spec.source.hostPath: files on nodes are not read; upload it or put it behind "
-        "http");
+  if (json_text(source, "hostPath", "path")) {
+    add_argument(job, json_text(source, "hostPath", "path"));
+    json_put_text(job, populator->host_images, "beneath");
+    return 0;
+  }
   return error_set(err, ERROR_INVALID_ARGUMENT,
-                   "spec.source: one of http, objectStore, registry and nbd is needed");
+                   "spec.source: one of http, objectStore, hostPath, registry and nbd is needed");
 }
 
 int
@@ -143,6 +143,27 @@ image_source_job(struct populator *populator, const struct kube_object *image,
     json_put_at(job, json_object_new_boolean(true), "allow-local-addresses");
   json_put_text(job, populator->clusters_file, "clusters");
   *ret_job = TAKE(job);
+  return 0;
+}
+
+int
+image_source_import_job(struct populator *populator, const struct kube_object *image,
+                        struct json_object **ret_job, struct error **err)
+{
+  struct upload_record upload;
+  upload_record_look(image, &upload);
+  const char *wanted = json_text(image->json, "spec", "checksum");
+  const char *checksum = wanted ? wanted : upload.checksum;
+  struct json_object *job;
+  if (image_source_job(populator, image, &job, err) < 0)
+    return -1;
+  CLEANUP(freep)
+  char *target = xasprintf("volume:%s", json_text(image->json, "status", "volumeHandle"));
+  add_argument(job, target);
+  json_put_at(job, json_object_new_boolean(true), "existing");
+  if (checksum)
+    json_put_text(job, checksum, "checksum");
+  *ret_job = job;
   return 0;
 }
 

@@ -10,6 +10,9 @@
  * (yet). */
 int image_source_job(struct populator *populator, const struct kube_object *image,
                      struct json_object **ret_job, struct error **err);
+/* The whole job: into the volume that the status names. */
+int image_source_import_job(struct populator *populator, const struct kube_object *image,
+                            struct json_object **ret_job, struct error **err);
 /* A short word for people: the URL without credentials. To be freed. */
 char *image_source_text(const struct kube_object *image);
 

@@ -214,6 +214,8 @@ populator_new(const struct populator_options *options)
   populator->driver = options->driver;
   populator->identity = options->identity;
   populator->is_without_cdi = options->is_without_cdi;
+  populator->node = options->node;
+  populator->host_images = options->host_images;
   populator->clusters_file = options->clusters_file;
   populator->allow_local_addresses = options->allow_local_addresses;
   populator->object_store = options->object_store;
@@ -245,10 +247,13 @@ populator_new(const struct populator_options *options)
   return populator;
 }
 
-/* Where somebody else serves KubeVirt's kinds, there are none of them for us. */
+/* Where somebody else serves KubeVirt's kinds, there are none of them for us; on a node there are
+ * only images. */
 static bool
 is_followed(const struct populator *populator, size_t index)
 {
+  if (populator->node)
+    return mirrors[index].kind == &virtual_machine_images;
   return !populator->is_without_cdi || strcmp(mirrors[index].kind->group, KINDS_CDI_GROUP) != 0;
 }
 
@@ -313,6 +318,8 @@ populator_check(struct populator *populator, struct error **err)
 {
   if (!atomic_load(&populator->is_started))
     return error_set(err, ERROR_UNAVAILABLE, "objects are still being listed");
+  if (populator->node)
+    return 0; /* there is no controller plugin beside it */
   return volumes_probe(populator->controller, err);
 }
 
@@ -348,8 +355,9 @@ populator_metrics(struct populator *populator, struct buffer *text)
   CLEANUP(series_freep) struct series *gauges = series_new();
   transfers_count(populator->transfers, gauges);
   for (size_t i = 0; i < MIRRORS; i++) {
-    if (strcmp(mirrors[i].kind->group, KINDS_GROUP) == 0 ||
-        strcmp(mirrors[i].kind->group, "cdi.kubevirt.io") == 0)
+    bool is_ours = strcmp(mirrors[i].kind->group, KINDS_GROUP) == 0 ||
+                   strcmp(mirrors[i].kind->group, KINDS_CDI_GROUP) == 0;
+    if (is_ours && !populator->node) /* else each node would tell of all */
       count_objects(*mirror_at(populator, i), gauges);
   }
   series_add(gauges, work_queue_waiting(populator->queue), "imprint_queue_waiting");

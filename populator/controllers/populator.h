@@ -29,7 +29,9 @@ struct populator {
   const char *identity;      /* who this is among several */
   const char *clusters_file; /* the Ceph clusters, for the workers */
   bool allow_local_addresses;
-  bool is_without_cdi; /* others serve KubeVirt's kinds */
+  bool is_without_cdi;     /* others serve KubeVirt's kinds */
+  const char *node;        /* only files of this node are read, host_image.h; NULL: all but those */
+  const char *host_images; /* folder of nodes that images are read from; NULL: none */
   struct object_store object_store;
   struct kube_client *client;
   struct kube_events *events;

@@ -53,8 +53,12 @@ serve(struct options *options, const sigset_t *signals, struct error **err)
   if (r == 0)
     r = start_uploads(options, populator, &uploads, err);
   if (r == 0) {
-    log_info("looking after images and claims of %s as %s", options->populator.driver,
-             options->populator.identity);
+    if (options->populator.node)
+      log_info("reading images from files of node %s as %s", options->populator.node,
+               options->populator.identity);
+    else
+      log_info("looking after images and claims of %s as %s", options->populator.driver,
+               options->populator.identity);
     int signal = 0;
     (void)sigwait(signals, &signal);
     log_info("signal %d: stopping", signal);

@@ -34,6 +34,9 @@ static const char help_text[] =
     "  --upload-max-size=SIZE     of an uploaded file (default 1Ti)\n"
     "  --allow-local-addresses    let images come from loopback, link-local and metadata "
     "addresses\n"
+    "  --host-images=DIR          folder of nodes that hostPath images may come from (default "
+    "none)\n"
+    "  --node=NAME                read hostPath images of this node, and do nothing else\n"
     "  --without-cdi              leave DataVolumes, DataSources and DataImportCrons to others\n"
     "  --log-level=LEVEL          error, warn, info or debug (default info)\n"
     "  --help, --version\n"
@@ -58,6 +61,8 @@ enum {
   OPTION_UPLOAD_MAX_SIZE,
   OPTION_ALLOW_LOCAL,
   OPTION_WITHOUT_CDI,
+  OPTION_HOST_IMAGES,
+  OPTION_NODE,
   OPTION_LOG_LEVEL,
   OPTION_HELP,
   OPTION_VERSION,
@@ -81,6 +86,8 @@ static const struct option long_options[] = {
     {"upload-max-size", required_argument, NULL, OPTION_UPLOAD_MAX_SIZE},
     {"allow-local-addresses", no_argument, NULL, OPTION_ALLOW_LOCAL},
     {"without-cdi", no_argument, NULL, OPTION_WITHOUT_CDI},
+    {"host-images", required_argument, NULL, OPTION_HOST_IMAGES},
+    {"node", required_argument, NULL, OPTION_NODE},
     {"log-level", required_argument, NULL, OPTION_LOG_LEVEL},
     {"help", no_argument, NULL, OPTION_HELP},
     {"version", no_argument, NULL, OPTION_VERSION},
@@ -118,6 +125,10 @@ text_of(int option, struct options *options)
     return &options->upload_certificate;
   case OPTION_UPLOAD_KEY:
     return &options->upload_key;
+  case OPTION_HOST_IMAGES:
+    return &options->populator.host_images;
+  case OPTION_NODE:
+    return &options->populator.node;
   default:
     return NULL;
   }
@@ -160,6 +171,18 @@ parse_one(int option, const char *value, struct options *options, struct error *
   }
 }
 
+static int
+check_host_images(const struct populator_options *options, struct error **err)
+{
+  if (options->node && !options->host_images)
+    return error_set(err, ERROR_INVALID_ARGUMENT, "--node needs --host-images");
+  if (options->host_images && (*options->host_images != '/' || !options->host_images[1]))
+    return error_set(err, ERROR_INVALID_ARGUMENT,
+                     "--host-images: the path of a folder below / is needed, not '%s'",
+                     options->host_images);
+  return 0;
+}
+
 int
 options_parse(int argc, char **argv, struct options *ret_options, enum options_result *ret_result,
               struct error **err)
@@ -196,6 +219,8 @@ options_parse(int argc, char **argv, struct options *ret_options, enum options_r
         err, ERROR_INVALID_ARGUMENT,
         "--upload-listen needs --upload-certificate and --upload-key: tokens are never "
         "taken without TLS");
+  if (check_host_images(&ret_options->populator, err) < 0)
+    return -1;
   *ret_result = OPTIONS_RUN;
   return 0;
 }

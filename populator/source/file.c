@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A path, file:///path, or "-" for what comes on standard input. Regular files and block devices
  * can be read anywhere; a pipe only once. A file that is written to meanwhile is noticed by its
- * size and time, which every read compares. */
+ * size and time, which every read compares.
+ *
+ * fd:NUMBER:NAME is a file that was opened before, by somebody who looked at where it is; from then
+ * on it is the source's to close. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <linux/fs.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,6 +157,30 @@ file_open(const char *url, const struct source_options *options, struct source *
 }
 
 static int
+descriptor_open(const char *url, const struct source_options *options, struct source **ret_source,
+                struct error **err)
+{
+  (void)options;
+  CLEANUP(file_freep) struct file_source *file = xcalloc(1, sizeof(*file));
+  const char *number = url + strlen(source_descriptor_ops.scheme);
+  size_t digits = strcspn(number, ":");
+  CLEANUP(freep) char *text = xstrndup(number, digits);
+  uint64_t fd;
+  file->source.ops = &source_descriptor_ops;
+  file->fd = -1;
+  file->reading.direct_fd = -1;
+  if (number[digits] != ':' || text_to_u64(text, 10, &fd) < 0 || fd > INT_MAX)
+    return error_set(err, ERROR_INVALID_ARGUMENT, "'%s' is not of the form fd:NUMBER:NAME", url);
+  file->source.label = xstrdup(number + digits + 1);
+  file->fd = (int)fd;
+  if (learn(file, err) < 0)
+    return -1;
+  uncached_read_init(&file->reading, file->fd, NULL);
+  *ret_source = &TAKE(file)->source;
+  return 0;
+}
+
+static int
 check_unchanged(const struct file_source *file, struct error **err)
 {
   struct stat now;
@@ -270,6 +298,15 @@ file_stream(struct source *source, uint64_t offset, struct stream **ret_stream, 
 const struct source_ops source_file_ops = {
     .scheme = "file:",
     .open = file_open,
+    .read_at = file_read_at,
+    .stream = file_stream,
+    .data_range = file_data_range,
+    .close = file_close,
+};
+
+const struct source_ops source_descriptor_ops = {
+    .scheme = "fd:",
+    .open = descriptor_open,
     .read_at = file_read_at,
     .stream = file_stream,
     .data_range = file_data_range,

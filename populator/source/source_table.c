@@ -9,7 +9,7 @@ static const struct source_ops *const sources[] = {
     &source_http_ops,     &source_https_ops,       &source_s3_ops,
     &source_registry_ops, &source_oci_archive_ops, &source_docker_archive_ops,
     &source_nbd_ops,      &source_nbds_ops,        &source_nbd_unix_ops,
-    &source_rbd_ops,      &source_file_ops,
+    &source_rbd_ops,      &source_file_ops,        &source_descriptor_ops,
 };
 
 #define SOURCES (sizeof(sources) / sizeof(sources[0]))

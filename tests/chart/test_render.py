@@ -105,7 +105,34 @@ def test_pods_are_locked_down(rendered_full):
     assert {e["port"] for e in monitor["spec"]["podMetricsEndpoints"]} == names - {"upload"}
 
 
+def test_pods_that_read_files_of_nodes_are_locked_down(rendered, rendered_full):
+    """They can read one folder, and say of images how far they are; nothing else."""
+    assert not [d for d in rendered if "host-images" in d["metadata"]["name"]]
+    daemon_set, = [d for d in rendered_full if kinds([d]) == {("DaemonSet", "imprint-host-images")}]
+    pod = daemon_set["spec"]["template"]["spec"]
+    container, = pod["containers"]
+    assert not {"hostNetwork", "hostPID", "hostIPC"} & set(pod)
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]}}
+    folder = "/var/lib/imprint/images"
+    assert [v["hostPath"]["path"] for v in pod["volumes"] if "hostPath" in v] == [folder]
+    mount, = [m for m in container["volumeMounts"] if m["name"] == "images"]
+    assert (mount["mountPath"], mount["readOnly"]) == (folder, True)
+    assert f"--host-images={folder}" in container["args"]
+    deployment = next(d for d in rendered_full if d["kind"] == "Deployment")
+    populator = next(c for c in deployment["spec"]["template"]["spec"]["containers"]
+                     if c["name"] == "imprint-populator")
+    assert f"--host-images={folder}" in populator["args"]
+    role, = [d for d in rendered_full if kinds([d]) == {("ClusterRole", "imprint-host-images")}]
+    assert {(r, v) for rule in role["rules"] for r in rule["resources"] for v in rule["verbs"]} == {
+        ("virtualmachineimages", "get"), ("virtualmachineimages", "list"),
+        ("virtualmachineimages", "watch"), ("virtualmachineimages/status", "patch")}
+
+
 @pytest.mark.parametrize("values, message", [
+    ({"hostPathImages": {"folder": "/"}}, "/hostPathImages/folder"),
+    ({"hostPathImages": {"folder": "images"}}, "/hostPathImages/folder"),
     ({"unknown": 1}, "unknown"),
     ({"node": {"mapper": "magic"}}, "/node/mapper"),
     ({"controller": {"replicas": 0}}, "/controller/replicas"),

@@ -15,8 +15,8 @@ from admission import Refusals
 from controller import Controller
 from fault_server import FaultServer, File
 
-KINDS = ("dataimportcrons", "datavolumes", "datasources", "virtualmachinevolumeexports", "virtualmachinevolumerollbacks",
-         "virtualmachinepvcs", "virtualmachinevolumes", "virtualmachineimages", "volumesnapshots",
+KINDS = ("dataimportcrons", "datavolumes", "datasources", "virtualmachinevolumeexports",
+         "virtualmachinevolumerollbacks", "virtualmachinepvcs", "virtualmachinevolumes", "virtualmachineimages", "volumesnapshots",
          "pvc")
 
 
@@ -65,6 +65,13 @@ def sidecars(controller, classes, tmp_path_factory):
 def populator_of(controller, cluster, folder, identity, *arguments):
     return chart_pod.Populator(controller.socket, os.path.join(cluster.dir, "clusters.json"), folder, identity,
                                *arguments)
+
+
+@pytest.fixture(scope="session")
+def populator_on(cluster, tmp_path_factory):
+    """populator_on(node): not started yet."""
+    return lambda node: chart_pod.NodePopulator(
+        os.path.join(cluster.dir, "clusters.json"), tmp_path_factory.mktemp("node"), node)
 
 
 @pytest.fixture(scope="session")

@@ -24,6 +24,7 @@ FULL = {
     "populator": {"allowLocalAddresses": True, "secretNamespaces": ["default"]},
     "sidecars": {"resizer": {"volumeAttributesClasses": True}},
     "node": {"topology": True},
+    "hostPathImages": {"enabled": True},
     "goldenImages": {"enabled": True, "namespace": "golden-images"},
     "enableCommonBootImageImport": True,
     "dataImportCronTemplates": [{

@@ -58,6 +58,7 @@ class Populator(Daemon):
                 os.environ["IMPRINT_KUBECONFIG"], "--allow-local-addresses", "--identity", identity,
                 "--log-level", log_level, "--metrics-listen", self.metrics, "--upload-listen", self.upload,
                 "--upload-certificate", self.certificate[0], "--upload-key", self.certificate[1],
+                "--host-images", os.environ["HOST_IMAGES"],
                 *arguments
             ], os.path.join(folder, f"populator-{identity}.log"))
 
@@ -75,3 +76,15 @@ class Populator(Daemon):
                 return answer.status == 200
         except (urllib.error.URLError, OSError):
             return False
+
+
+class NodePopulator(Daemon):
+    """One that reads files of a node, with the rights of the chart's DaemonSet."""
+
+    def __init__(self, clusters, folder, node):
+        super().__init__(f"populator-{node}", [
+            os.path.join(BUILD, "populator", "program", "imprint-populator"), "--node", node,
+            "--host-images", os.environ["HOST_IMAGES"], "--config", clusters, "--worker", WORKER,
+            "--kubeconfig", os.environ["HOST_IMAGES_KUBECONFIG"], "--identity", f"host-images-{node}",
+            "--log-level", "debug", "--metrics-listen", f"127.0.0.1:{free_port()}"
+        ], os.path.join(folder, f"populator-{node}.log"))

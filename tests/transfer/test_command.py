@@ -181,3 +181,29 @@ def test_the_codes_are_those(imprint, pool, disk, image, tmp_path):
     assert imprint.run("import", disk, f"{image}-2", "--checksum", "sha256:" + "0" * 64).status == 7
     assert imprint.run("import", disk, f"{image}-2", "--size", "1Mi").status == 8
     assert imprint.run("import", disk, f"{image}-2", "--checksum", "md5:x").status == 2
+
+
+def test_beneath_reads_files_of_one_folder(imprint, disk, image, tmp_path):
+    """--beneath: for whoever may name a file, but not any file."""
+    folder = tmp_path / "images"
+    (folder / "old").mkdir(parents=True)
+    for name in ("disk.raw", "old/disk.img"):
+        (folder / name).write_bytes(disk.read_bytes())
+    (folder / "link").symlink_to(disk)
+    (folder / "here").symlink_to(".")
+    os.mkfifo(folder / "pipe")
+    (tmp_path / "images2").mkdir()
+    refused = {
+        disk: "is not below", tmp_path / "images2": "is not below", folder / "link": "symbolic link",
+        folder / "here" / "disk.raw": "symbolic link", f"{folder}/../images/disk.raw": "leads out",
+        folder / "pipe": "not a regular file", folder / "nothing": "there is no file",
+        folder: "nor a folder with a disk.img", "disk.raw": "is not below",
+    }
+    for path, reason in refused.items():
+        done = imprint.run("inspect", path, "--beneath", folder)
+        assert done.status != command.DONE and reason in done.stderr, (path, done)
+    for path in (folder / "disk.raw", folder / "old"):
+        done = imprint.run("inspect", path, "--beneath", f"{folder}/", "--json")
+        assert json.loads(done.stdout)["source"] == str(path), done
+    done = imprint.run("import", folder / "old", image, "--beneath", folder)
+    assert done.status == command.DONE, done

@@ -195,9 +195,33 @@ test_holes_are_told(void)
   CHECK_ERROR(&err, ERROR_FAILED_PRECONDITION, "changed while it was read");
 }
 
+static void
+test_a_descriptor_is_a_file_under_its_name(void)
+{
+  CLEANUP(temp_dir_removep) char *dir = temp_dir_make();
+  temp_dir_write(dir, "disk.img", "0123456789");
+  CLEANUP(freep) char *path = temp_dir_path(dir, "disk.img");
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  REQUIRE(fd >= 0);
+  CLEANUP(freep) char *url = xasprintf("fd:%d:/a:b", fd);
+  CLEANUP(source_closep) struct source *source = open_path(url);
+  CHECK_STRING(source->label, "/a:b");
+  CU_ASSERT(source->can_seek && source->identity);
+  char buf[5] = "";
+  CHECK_NUMBER(source->ops->read_at(source, buf, 4, 6, NULL), 0);
+  CHECK_STRING(buf, "6789");
+  static const char *const bad[] = {"fd:", "fd:3", "fd::x", "fd:x:y", "fd:99999999999:y"};
+  for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+    struct source *none;
+    struct error *err = NULL;
+    CHECK_ROW(source_open(bad[i], &options, &none, &err) == -1, bad[i]);
+    CHECK_ERROR(&err, ERROR_INVALID_ARGUMENT, "fd:NUMBER:NAME");
+  }
+}
+
 UNIT_MAIN("populator/source/file", UNIT_TEST(test_a_file_is_read_anywhere),
           UNIT_TEST(test_a_stream_begins_anywhere_and_can_be_saved),
           UNIT_TEST(test_urls_name_paths), UNIT_TEST(test_what_is_no_file_is_refused),
           UNIT_TEST(test_a_file_that_changes_is_noticed),
           UNIT_TEST(test_another_file_has_another_identity), UNIT_TEST(test_a_pipe_is_read_once),
-          UNIT_TEST(test_holes_are_told))
+          UNIT_TEST(test_holes_are_told), UNIT_TEST(test_a_descriptor_is_a_file_under_its_name))
