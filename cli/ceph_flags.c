@@ -8,6 +8,7 @@
 #include "lib/base/text.h"
 #include "lib/ceph/clusters.h"
 #include "lib/ceph/directory.h"
+#include "lib/ceph/header.h"
 
 static const char *conf = "/etc/ceph/ceph.conf";
 static const char *id = "admin";
@@ -93,6 +94,25 @@ ceph_flags_confine_source(const char *url, const struct image_spec *spec,
   return confine_add_cluster(confinement, cluster, err);
 }
 
+/* The name of the snapshot that the handle means. */
+static int
+find_snapshot(struct location *location, struct image_spec *spec, struct error **err)
+{
+  struct snapshot_id wanted;
+  struct snaps snaps;
+  if (snapshot_id_decode(spec->snapshot_handle, &wanted, err) < 0 ||
+      header_read_snaps(location, wanted.volume.image_id, &wanted.snap_id, 1, &snaps, err) < 0)
+    return -1;
+  const struct snap *snap = snaps_find(&snaps, wanted.snap_id);
+  if (snap && snap->kind == SNAP_KIND_USER)
+    spec->snapshot = xstrdup(snap->name);
+  snaps_clear(&snaps);
+  if (spec->snapshot)
+    return 0;
+  return error_set(err, ERROR_NOT_FOUND, "there is no snapshot '%.128s' any more",
+                   spec->snapshot_handle);
+}
+
 /* The handle names everything by its id. */
 static int
 open_volume(struct image_spec *spec, struct location **ret_location, struct error **err)
@@ -106,6 +126,8 @@ open_volume(struct image_spec *spec, struct location **ret_location, struct erro
       clusters_get(clusters, volume.cluster_id, &cluster, err) < 0 ||
       location_open_by_id(cluster, volume.pool_id, volume.name_space, &location, err) < 0 ||
       directory_name_of(location, volume.image_id, &spec->image, err) < 0)
+    return -1;
+  if (spec->snapshot_handle && find_snapshot(location, spec, err) < 0)
     return -1;
   *ret_location = TAKE(location);
   return 0;

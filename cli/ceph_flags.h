@@ -29,8 +29,8 @@ int ceph_flags_confine_source(const char *url, const struct image_spec *spec,
 int ceph_flags_open_confined(struct image_spec *spec, const struct confine_needs *needs,
                              struct confinement **ret_confinement, struct location **ret_location,
                              struct error **err);
-/* Connects and opens the place of an image. Of a spec that is a handle, the name of the image is
- * filled in. */
+/* Connects and opens the place of an image. Of a spec that is a handle, the name of the image, and
+ * of the snapshot, is filled in. */
 int ceph_flags_open(struct image_spec *spec, struct location **ret_location, struct error **err);
 
 #endif

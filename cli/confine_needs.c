@@ -242,7 +242,8 @@ confine_needs_add_destination(struct confine_needs *needs, const char *url,
   bool is_remote;
   if (add_remote(needs, url, options, &is_remote, err) < 0)
     return -1;
-  CLEANUP(freep) char *path = is_remote ? NULL : path_of(url);
+  bool is_open = has_scheme(url, "fd:");
+  CLEANUP(freep) char *path = is_remote || is_open ? NULL : path_of(url);
   if (path && strcmp(path, "-") != 0)
     add_written(needs, path);
   return 0;

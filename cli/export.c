@@ -89,12 +89,13 @@ static const struct command_example examples[] = {
 
 const struct command command_export = {
     .name = "export",
-    .usage = "POOL/IMAGE[@SNAPSHOT] DESTINATION",
+    .usage = "POOL/IMAGE[@SNAPSHOT]|volume:HANDLE|snapshot:HANDLE DESTINATION",
     .summary = "Write an image out as qcow2 or raw",
     .text =
         "DESTINATION is a path, file:///PATH, - (standard output), http(s)://… (PUT), "
-        "s3://BUCKET/KEY\n"
-        "or docker://REGISTRY/REPOSITORY:TAG. Only what is allocated is read. Without @SNAPSHOT a\n"
+        "s3://BUCKET/KEY,\n"
+        "docker://REGISTRY/REPOSITORY:TAG or fd:NUMBER, a pipe that is open. Only what is "
+        "allocated is read. Without @SNAPSHOT a\n"
         "snapshot is taken for it, so the image may be in use. Into a registry goes a container\n"
         "disk, as imprint push makes it; its digest is printed.\n",
     .sets = sets,

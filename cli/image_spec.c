@@ -7,11 +7,13 @@
 #include "lib/base/text.h"
 
 #define VOLUME_PREFIX "volume:"
+#define SNAPSHOT_PREFIX "snapshot:"
 
 void
 image_spec_clear(struct image_spec *spec)
 {
   free(spec->volume);
+  free(spec->snapshot_handle);
   free(spec->pool);
   free(spec->name_space);
   free(spec->image);
@@ -37,6 +39,13 @@ image_spec_parse(const char *text, struct image_spec *ret_spec, struct error **e
     return 0;
   }
   const char *at = strchr(text, '@');
+  if (text_starts_with(text, SNAPSHOT_PREFIX)) {
+    const char *handle = text + strlen(SNAPSHOT_PREFIX);
+    spec.volume = xstrndup(handle, at ? (size_t)(at - handle) : strlen(handle));
+    spec.snapshot_handle = xstrdup(handle);
+    *ret_spec = spec;
+    return 0;
+  }
   size_t path_len = at ? (size_t)(at - text) : strlen(text);
   const char *first = memchr(text, '/', path_len);
   if (!first)

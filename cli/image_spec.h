@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* "POOL[/NAMESPACE]/IMAGE[@SNAPSHOT]", as the rbd command writes it, or "volume:HANDLE", as
- * Kubernetes has it in a PersistentVolume. */
+ * Kubernetes has it in a PersistentVolume, or "snapshot:HANDLE", as in a VolumeSnapshotContent. */
 #ifndef CLI_IMAGE_SPEC_H
 #define CLI_IMAGE_SPEC_H
 
 #include "lib/base/error.h"
 
 struct image_spec {
-  char *volume; /* the handle; NULL: the image is named by what follows */
+  char *volume;          /* the handle; NULL: the image is named by what follows */
+  char *snapshot_handle; /* of a snapshot of that volume, or NULL */
   char *pool;
   char *name_space; /* "" for none */
   char *image;

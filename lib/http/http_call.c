@@ -16,6 +16,8 @@ struct http_call {
   struct MHD_Connection *connection;
   char *path;
   char *method;
+  bool is_chunked; /* as of HTTP/1.1: a body has an end of its own */
+  struct http_stream_body body;
   void *state;
   struct MHD_Response *response; /* what is answered, once that is known */
   unsigned status;
@@ -54,20 +56,54 @@ http_call_set_header(struct http_call *call, const char *name, const char *value
   call->headers[call->header_count++].value = xstrdup(value);
 }
 
-void
-http_call_answer(struct http_call *call, unsigned status, const char *content_type,
-                 const char *text)
+static void
+set_response(struct http_call *call, unsigned status, const char *content_type,
+             struct MHD_Response *response)
 {
-  struct MHD_Response *response =
-      MHD_create_response_from_buffer(strlen(text), (void *)text, MHD_RESPMEM_MUST_COPY);
-  if (!response)
-    return; /* no memory: the connection is cut */
   (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
   (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
   for (size_t i = 0; i < call->header_count; i++)
     (void)MHD_add_response_header(response, call->headers[i].name, call->headers[i].value);
   call->response = response;
   call->status = status;
+}
+
+void
+http_call_answer(struct http_call *call, unsigned status, const char *content_type,
+                 const char *text)
+{
+  struct MHD_Response *response =
+      MHD_create_response_from_buffer(strlen(text), (void *)text, MHD_RESPMEM_MUST_COPY);
+  if (response) /* else there is no memory: the connection is cut */
+    set_response(call, status, content_type, response);
+}
+
+#define STREAM_BLOCK_BYTES ((size_t)256 << 10)
+
+static ssize_t
+read_body(void *context, uint64_t position, char *buf, size_t len)
+{
+  struct http_call *call = context;
+  (void)position;
+  ssize_t n = call->body.read(call->body.state, buf, len);
+  return n > 0 ? n : n == 0 ? MHD_CONTENT_READER_END_OF_STREAM : MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+int
+http_call_answer_stream(struct http_call *call, const char *content_type,
+                        const struct http_stream_body *body, struct error **err)
+{
+  if (!call->is_chunked)
+    return error_set(err, ERROR_UNIMPLEMENTED,
+                     "HTTP/1.1 is needed: with HTTP/1.0 a file that is cut off looks complete");
+  call->body = *body;
+  struct MHD_Response *response = MHD_create_response_from_callback(
+      MHD_SIZE_UNKNOWN, STREAM_BLOCK_BYTES, read_body, call, NULL);
+  if (!response)
+    return error_set(err, ERROR_RESOURCE_EXHAUSTED, "there is no memory");
+  (void)MHD_set_connection_option(call->connection, MHD_CONNECTION_OPTION_TIMEOUT, body->silence_s);
+  set_response(call, 200, content_type, response);
+  return 0;
 }
 
 static struct http_call *
@@ -111,9 +147,9 @@ http_call_handle(void *context, struct MHD_Connection *connection, const char *p
 {
   const struct http_call_rules *rules = context;
   struct http_call *call = *state;
-  (void)version;
   if (!call) {
     *state = call = call_new(connection, path, method);
+    call->is_chunked = strcmp(version, MHD_HTTP_VERSION_1_1) == 0;
     call->state = rules->service->begin(rules->context, call);
     if (!call->response)
       return rules->service->take ? MHD_YES : MHD_NO;

@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "lib/base/cleanup.h"
 #include "lib/base/error.h"
@@ -59,5 +60,19 @@ void http_call_set_header(struct http_call *call, const char *name, const char *
 /* Once a call. The text is copied. */
 void http_call_answer(struct http_call *call, unsigned status, const char *content_type,
                       const char *text);
+
+/* A body of which nobody knows how long it gets. */
+struct http_stream_body {
+  /* Up to len bytes, 0 behind the last one; -1: the connection is cut, by which the client sees
+   * that this is not all. */
+  ssize_t (*read)(void *state, void *buf, size_t len);
+  void *state;        /* what begin() returns: it lives until close() */
+  unsigned silence_s; /* how long read(), or the client, may take for a piece */
+};
+
+/* In place of http_call_answer(), by begin(). UNIMPLEMENTED for a client of HTTP/1.0, who could not
+ * tell a body that was cut off from a whole one. */
+int http_call_answer_stream(struct http_call *call, const char *content_type,
+                            const struct http_stream_body *body, struct error **err);
 
 #endif

@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* VirtualMachineVolumeExport: a volume as an image file in an object store or a registry, once. */
+/* VirtualMachineVolumeExport: a volume as an image file in an object store or a registry, once; or
+ * kept here to be fetched, local_export.h. */
 #include <string.h>
 
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
-#include "populator/controllers/bound_volume.h"
 #include "populator/controllers/credentials.h"
+#include "populator/controllers/export_source.h"
+#include "populator/controllers/local_export.h"
 #include "populator/controllers/object_store.h"
 #include "populator/controllers/task.h"
-
-/* The claim: named itself, or that of a VirtualMachineVolume. To be freed; NULL when none is. */
-static char *
-claim_of(const struct kube_object *object)
-{
-  const char *claim = json_text(object->json, "spec", "pvcName");
-  const char *volume = json_text(object->json, "spec", "virtualMachineVolume", "name");
-  return claim ? xstrdup(claim) : volume ? xasprintf("%s-vmv-pvc", volume) : NULL;
-}
 
 /* "https://HOST/BUCKET/OBJECT" as the store's address and "s3://BUCKET/OBJECT". */
 static int
@@ -54,7 +47,7 @@ add_s3(struct populator *populator, const struct kube_object *object, struct jso
                                 "spec.destination.s3.secretRef", CREDENTIALS_S3, job, err);
 }
 
-/* spec.objectStore, spec.destination.s3, .registry or .local. */
+/* spec.objectStore, spec.destination.s3 or .registry. */
 static int
 add_destination(struct populator *populator, const struct kube_object *object, char **ret_url,
                 struct json_object *job, struct error **err)
@@ -80,8 +73,7 @@ add_destination(struct populator *populator, const struct kube_object *object, c
                                   err);
   }
   return error_set(err, ERROR_INVALID_ARGUMENT,
-                   "spec.destination.local: nothing is kept in the cluster: name an object store "
-                   "or a registry");
+                   "spec.objectStore, or one of spec.destination, is needed");
 }
 
 static void
@@ -99,14 +91,10 @@ static int
 make_job(struct populator *populator, const struct kube_object *object,
          struct json_object **ret_job, struct error **err)
 {
-  CLEANUP(freep) char *claim = claim_of(object);
   CLEANUP(freep) char *url = NULL;
   CLEANUP(json_object_putp) struct json_object *job = json_object_new_object();
   struct bound_volume volume = {0};
-  if (!claim)
-    return error_set(err, ERROR_INVALID_ARGUMENT,
-                     "spec.pvcName, or spec.virtualMachineVolume.name, is needed");
-  if (bound_volume_find(populator, object->ns, claim, "spec.pvcName", &volume, err) < 0)
+  if (export_source_find(populator, object, &volume, err) < 0)
     return -1;
   CLEANUP(freep) char *source = xasprintf("volume:%s", volume.handle);
   bound_volume_clear(&volume);
@@ -139,6 +127,8 @@ static int
 reconcile(struct populator *populator, const struct kube_object *object, int64_t *ret_again_ms,
           struct error **err)
 {
+  if (local_export_is(object))
+    return local_export_reconcile(populator, object, ret_again_ms, err);
   return task_reconcile(&task, populator, object, ret_again_ms, err);
 }
 

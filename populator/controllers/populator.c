@@ -216,6 +216,7 @@ populator_new(const struct populator_options *options)
   populator->is_without_cdi = options->is_without_cdi;
   populator->node = options->node;
   populator->host_images = options->host_images;
+  populator->download_url = options->download_url;
   populator->clusters_file = options->clusters_file;
   populator->allow_local_addresses = options->allow_local_addresses;
   populator->object_store = options->object_store;

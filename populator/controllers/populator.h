@@ -32,6 +32,7 @@ struct populator {
   bool is_without_cdi;     /* others serve KubeVirt's kinds */
   const char *node;        /* only files of this node are read, host_image.h; NULL: all but those */
   const char *host_images; /* folder of nodes that images are read from; NULL: none */
+  const char *download_url; /* what the URLs of exports begin with; NULL: they cannot be fetched */
   struct object_store object_store;
   struct kube_client *client;
   struct kube_events *events;

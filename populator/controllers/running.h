@@ -14,9 +14,10 @@ struct populator_options {
   const char *identity; /* who we are among several populators */
   size_t max_transfers;
   bool allow_local_addresses;
-  bool is_without_cdi;     /* others serve KubeVirt's kinds */
-  const char *node;        /* reads images from files of this node, and does nothing else */
-  const char *host_images; /* folder of nodes that images are read from */
+  bool is_without_cdi;      /* others serve KubeVirt's kinds */
+  const char *node;         /* reads images from files of this node, and does nothing else */
+  const char *host_images;  /* folder of nodes that images are read from */
+  const char *download_url; /* what the URLs of exports begin with; NULL: they cannot be fetched */
   struct object_store object_store;
 };
 

@@ -28,7 +28,9 @@ static const char help_text[] =
     "  --object-store-secret=NAME Secret with its keys, in our own namespace\n"
     "  --metrics-listen=ADDR:PORT /metrics, /healthz and /readyz over HTTP; :PORT for all "
     "addresses\n"
-    "  --upload-listen=ADDR:PORT  HTTPS server that images are uploaded to\n"
+    "  --upload-listen=ADDR:PORT  HTTPS server that images are uploaded to, and exports fetched "
+    "from\n"
+    "  --upload-url=URL           how clients reach it, for the status of exports\n"
     "  --upload-certificate=FILE  its certificate and …\n"
     "  --upload-key=FILE          … key, in PEM; read again when they change\n"
     "  --upload-max-size=SIZE     of an uploaded file (default 1Ti)\n"
@@ -58,6 +60,7 @@ enum {
   OPTION_UPLOAD_LISTEN,
   OPTION_UPLOAD_CERTIFICATE,
   OPTION_UPLOAD_KEY,
+  OPTION_UPLOAD_URL,
   OPTION_UPLOAD_MAX_SIZE,
   OPTION_ALLOW_LOCAL,
   OPTION_WITHOUT_CDI,
@@ -83,6 +86,7 @@ static const struct option long_options[] = {
     {"upload-listen", required_argument, NULL, OPTION_UPLOAD_LISTEN},
     {"upload-certificate", required_argument, NULL, OPTION_UPLOAD_CERTIFICATE},
     {"upload-key", required_argument, NULL, OPTION_UPLOAD_KEY},
+    {"upload-url", required_argument, NULL, OPTION_UPLOAD_URL},
     {"upload-max-size", required_argument, NULL, OPTION_UPLOAD_MAX_SIZE},
     {"allow-local-addresses", no_argument, NULL, OPTION_ALLOW_LOCAL},
     {"without-cdi", no_argument, NULL, OPTION_WITHOUT_CDI},
@@ -125,6 +129,8 @@ text_of(int option, struct options *options)
     return &options->upload_certificate;
   case OPTION_UPLOAD_KEY:
     return &options->upload_key;
+  case OPTION_UPLOAD_URL:
+    return &options->upload_url;
   case OPTION_HOST_IMAGES:
     return &options->populator.host_images;
   case OPTION_NODE:
@@ -219,6 +225,8 @@ options_parse(int argc, char **argv, struct options *ret_options, enum options_r
         err, ERROR_INVALID_ARGUMENT,
         "--upload-listen needs --upload-certificate and --upload-key: tokens are never "
         "taken without TLS");
+  if (ret_options->upload_listen)
+    ret_options->populator.download_url = ret_options->upload_url ? ret_options->upload_url : "";
   if (check_host_images(&ret_options->populator, err) < 0)
     return -1;
   *ret_result = OPTIONS_RUN;

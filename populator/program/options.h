@@ -15,6 +15,7 @@ struct options {
   const char *upload_listen;  /* NULL: no uploads */
   const char *upload_certificate;
   const char *upload_key;
+  const char *upload_url; /* how clients reach it; NULL: not known */
   uint64_t upload_max_bytes;
   enum log_level log_level;
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file, or a pipe: standard output ("-"), a FIFO, a character device.
+/* A file, or a pipe: standard output ("-"), a FIFO, a character device, or fd:NUMBER, a descriptor
+ * that whoever started us has opened, and whose writes do not block.
  * A file is written under another name beside the target and renamed at the end: nobody sees half
  * of it, and what was there before stays until then. That name is always the same, and locked while
  * somebody writes: what an export that was killed has left is taken over by the next one. A pipe
@@ -7,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -17,6 +19,7 @@
 #include <unistd.h>
 
 #include "lib/base/memory.h"
+#include "lib/base/text.h"
 #include "populator/sink/sinks.h"
 
 #define PART_SUFFIX ".imprint-part"
@@ -157,6 +160,24 @@ file_open(const char *url, const struct sink_options *options, uint64_t estimate
   if ((is_pipe ? open_pipe(file, err) : open_part(file, err)) < 0)
     return -1;
   *ret_sink = &TAKE(file)->sink;
+  return 0;
+}
+
+static int
+descriptor_open(const char *url, const struct sink_options *options, uint64_t estimate,
+                struct sink **ret_sink, struct error **err)
+{
+  (void)options, (void)estimate;
+  uint64_t fd;
+  struct stat found;
+  if (text_to_u64(url + strlen(sink_descriptor_ops.scheme), 10, &fd) < 0 || fd > INT_MAX ||
+      fstat((int)fd, &found) < 0)
+    return error_set(err, ERROR_INVALID_ARGUMENT, "'%s' is no descriptor", url);
+  struct file_sink *file = xcalloc(1, sizeof(*file));
+  file->sink.ops = &sink_pipe_ops;
+  file->sink.label = xstrdup(url);
+  file->fd = (int)fd;
+  *ret_sink = &file->sink;
   return 0;
 }
 
@@ -332,4 +353,9 @@ const struct sink_ops sink_pipe_ops = {
     .commit = pipe_commit,
     .abort = file_abort,
     .close = file_close,
+};
+
+const struct sink_ops sink_descriptor_ops = {
+    .scheme = "fd:",
+    .open = descriptor_open,
 };

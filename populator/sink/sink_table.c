@@ -7,7 +7,8 @@
 #include "populator/sink/sinks.h"
 
 static const struct sink_ops *const sinks[] = {
-    &sink_file_ops, &sink_http_ops, &sink_https_ops, &sink_registry_ops, &sink_s3_ops,
+    &sink_file_ops,     &sink_http_ops, &sink_https_ops,
+    &sink_registry_ops, &sink_s3_ops,   &sink_descriptor_ops,
 };
 
 #define SINKS (sizeof(sinks) / sizeof(sinks[0]))

@@ -11,6 +11,7 @@
 #define NAME_MAX_CHARS 253
 #define TOKEN_MAX_CHARS 65536
 #define PREFIX "/v1/namespaces/"
+#define EXPORTS "exports"
 
 void
 upload_request_clear(struct upload_request *request)
@@ -50,15 +51,17 @@ parse_path(const char *path, struct upload_request *request, struct error **err)
   if (name) {
     CLEANUP(freep) char *text = xstrndup(collection + 1, (size_t)(name - collection - 1));
     request->kind = upload_kind_find(text);
+    request->is_export = strcmp(text, EXPORTS) == 0;
     request->ns = xstrndup(ns, (size_t)(collection - ns));
     request->name = xstrdup(name + 1);
-    if (request->kind && is_name(request->ns) && !strchr(request->ns, '.') &&
-        is_name(request->name))
+    if ((request->kind || request->is_export) && is_name(request->ns) &&
+        !strchr(request->ns, '.') && is_name(request->name))
       return 0;
   }
   return error_set(err, ERROR_NOT_FOUND,
-                   "there are only /v1/namespaces/NAMESPACE/images/NAME and "
-                   "/v1/namespaces/NAMESPACE/datavolumes/NAME here");
+                   "there are only /v1/namespaces/NAMESPACE/images/NAME, "
+                   "/v1/namespaces/NAMESPACE/datavolumes/NAME and "
+                   "/v1/namespaces/NAMESPACE/exports/NAME here");
 }
 
 /* ---- fields -----------------------------------------------------------------------------------
@@ -149,10 +152,12 @@ int
 upload_request_parse(const struct upload_head *head, struct upload_request *ret_request,
                      struct error **err)
 {
-  struct upload_request request = {.is_put = strcmp(head->method, "PUT") == 0};
-  bool is_known =
-      request.is_put || strcmp(head->method, "GET") == 0 || strcmp(head->method, "HEAD") == 0;
+  struct upload_request request = {.is_put = strcmp(head->method, "PUT") == 0,
+                                   .is_head = strcmp(head->method, "HEAD") == 0};
+  bool is_known = request.is_put || request.is_head || strcmp(head->method, "GET") == 0;
   int r = parse_path(head->path, &request, err);
+  if (r == 0 && request.is_export && (request.is_put || !is_known))
+    r = error_set(err, ERROR_UNIMPLEMENTED, "GET gives the export");
   if (r == 0 && !is_known)
     r = error_set(err, ERROR_UNIMPLEMENTED, "PUT sends, GET and HEAD tell how far it is");
   if (r == 0)

@@ -23,7 +23,9 @@ struct upload_head {
 struct upload_request {
   const struct upload_kind *kind; /* of what it is sent to */
   char *ns;
-  char *name;
+  char *name;        /* of an image, or … */
+  bool is_export;    /* … of an export, which is asked for */
+  bool is_head;      /* … but not its bytes */
   const char *token; /* in the head */
   bool is_put;       /* else it is asked how far the upload is */
   /* Of a PUT: bytes first to first + length - 1 of a file of `total` bytes. */

@@ -12,7 +12,10 @@
 #include "lib/kube/kube_review.h"
 #include "populator/controllers/upload_record.h"
 #include "populator/objects/quantity.h"
+#include "populator/upload/answer.h"
+#include "populator/upload/download.h"
 
+#define METHODS "PUT, GET, HEAD"
 #define CONNECTIONS 128
 #define CONNECTIONS_PER_ADDRESS 64
 #define SILENCE_S 60
@@ -26,12 +29,14 @@
 struct upload_server {
   struct upload_server_options options;
   struct upload_sessions sessions;
+  struct downloads downloads;
   struct http_server *http;
   atomic_uint running;
 };
 
 /* One PUT that was let in. */
 struct upload {
+  struct exchange exchange;
   struct upload_server *server;
   struct upload_request request;
   char *token; /* what the request points at must stay */
@@ -43,64 +48,6 @@ struct upload {
 
 /* ---- answers ----------------------------------------------------------------------------------
  */
-
-static unsigned
-status_of(enum error_code code)
-{
-  switch (code) {
-  case ERROR_INVALID_ARGUMENT:
-    return 400;
-  case ERROR_UNAUTHENTICATED:
-    return 401;
-  case ERROR_PERMISSION_DENIED:
-    return 403;
-  case ERROR_NOT_FOUND:
-    return 404;
-  case ERROR_UNIMPLEMENTED:
-    return 405;
-  case ERROR_FAILED_PRECONDITION:
-  case ERROR_ABORTED:
-    return 409;
-  case ERROR_OUT_OF_RANGE:
-    return 413;
-  case ERROR_DATA_LOSS:
-    return 422;
-  case ERROR_UNAVAILABLE:
-  case ERROR_RESOURCE_EXHAUSTED:
-  case ERROR_DEADLINE_EXCEEDED:
-  case ERROR_CANCELLED:
-    return 503;
-  default:
-    return 500;
-  }
-}
-
-static void
-answer_json(struct http_call *call, unsigned status, struct json_object *object)
-{
-  CLEANUP(freep)
-  char *text =
-      xasprintf("%s\n", json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN |
-                                                                   JSON_C_TO_STRING_NOSLASHESCAPE));
-  json_object_put(object);
-  http_call_answer(call, status, "application/json", text);
-}
-
-static void
-answer_error(struct http_call *call, const struct error *failure)
-{
-  unsigned status = status_of(failure->code);
-  struct json_object *object = json_object_new_object();
-  json_put_text(object, error_code_name(failure->code), "error");
-  json_put_text(object, failure->message, "message");
-  if (status == 401)
-    http_call_set_header(call, "WWW-Authenticate", "Bearer");
-  if (status == 405)
-    http_call_set_header(call, "Allow", "PUT, GET, HEAD");
-  if (status == 503 || failure->code == ERROR_ABORTED)
-    http_call_set_header(call, "Retry-After", "5");
-  answer_json(call, status, object);
-}
 
 static void
 set_number(struct http_call *call, const char *name, uint64_t value)
@@ -202,6 +149,12 @@ upload_free(struct upload *upload)
 
 DEFINE_CLEANUP(struct upload *, upload_free)
 
+static void
+close_upload(struct exchange *exchange)
+{
+  upload_free((struct upload *)exchange);
+}
+
 /* A place, counted; the session gives it back. */
 static int
 open_session(struct upload *upload, uint64_t *ret_offset, struct error **err)
@@ -226,6 +179,7 @@ begin_put(struct upload_server *server, struct http_call *call,
   CLEANUP(kube_object_releasep) struct kube_object *image = NULL;
   CLEANUP(upload_freep) struct upload *upload = xcalloc(1, sizeof(*upload));
   uint64_t offset = UINT64_MAX;
+  upload->exchange.close = close_upload;
   upload->server = server;
   upload->request = *request;
   upload->request.ns = xstrdup(request->ns);
@@ -242,7 +196,7 @@ begin_put(struct upload_server *server, struct http_call *call,
   }
   if (offset != UINT64_MAX)
     set_number(call, "Upload-Offset", offset);
-  answer_error(call, failure);
+  answer_error(call, METHODS, failure);
   return NULL;
 }
 
@@ -293,7 +247,7 @@ answer_end(struct upload *upload, struct http_call *call)
   CLEANUP(kube_object_releasep) struct kube_object *image = NULL;
   bool is_last = upload->request.first + upload->request.length == upload->request.total;
   if (find_image(upload->server, &upload->request, &image, &failure) < 0) {
-    answer_error(call, failure);
+    answer_error(call, METHODS, failure);
     return;
   }
   if (is_last)
@@ -321,13 +275,7 @@ end(void *state, struct http_call *call)
   }
   log_warn("upload to %s/%s: %s", upload->request.ns, upload->request.name, failure->message);
   set_number(call, "Upload-Offset", upload_session_offset(upload->session));
-  answer_error(call, failure);
-}
-
-static void
-close_upload(void *state)
-{
-  upload_free(state);
+  answer_error(call, METHODS, failure);
 }
 
 /* ---- every request ----------------------------------------------------------------------------
@@ -346,7 +294,7 @@ serve(struct upload_server *server, struct http_call *call, const struct upload_
       return NULL;
     }
   }
-  answer_error(call, failure);
+  answer_error(call, METHODS, failure);
   return NULL;
 }
 
@@ -363,16 +311,25 @@ begin(void *context, struct http_call *call)
   CLEANUP(error_freep) struct error *failure = NULL;
   struct upload_request request;
   if (upload_request_parse(&head, &request, &failure) < 0) {
-    answer_error(call, failure);
+    answer_error(call, METHODS, failure);
     return NULL;
   }
-  void *state = serve(context, call, &request);
+  struct upload_server *server = context;
+  void *state = request.is_export ? download_begin(&server->downloads, call, &request)
+                                  : serve(server, call, &request);
   upload_request_clear(&request);
   return state;
 }
 
 /* ---- start and stop ---------------------------------------------------------------------------
  */
+
+static void
+close_exchange(void *state)
+{
+  struct exchange *exchange = state;
+  exchange->close(exchange);
+}
 
 static void
 warn(void *context, const char *message)
@@ -385,13 +342,16 @@ int
 upload_server_start(const struct upload_server_options *options, struct upload_server **ret_server,
                     struct error **err)
 {
-  static const struct http_service service = {begin, take, end, close_upload};
+  static const struct http_service service = {begin, take, end, close_exchange};
   CLEANUP(upload_server_stopp) struct upload_server *server = xcalloc(1, sizeof(*server));
   server->options = *options;
   server->sessions = (struct upload_sessions){.populator = options->populator,
                                               .identity = options->identity,
                                               .worker = options->worker,
                                               .locks = keyed_locks_new()};
+  server->downloads.populator = options->populator;
+  server->downloads.worker = options->worker;
+  server->downloads.max = options->max_uploads;
   const struct http_server_options http = {
       .listen = options->listen,
       .certificate = options->certificate,
@@ -414,6 +374,7 @@ upload_server_stop(struct upload_server *server)
 {
   if (!server)
     return;
+  atomic_store(&server->downloads.is_stopping, true);
   http_server_stop(server->http);
   keyed_locks_free(server->sessions.locks);
   free(server);

@@ -131,6 +131,8 @@ PEOPLE = [
     ("edit", ask("create", CDI, "datavolumes/source"), True),
     ("edit", ask("update", CDI, "datavolumes/upload"), True),
     ("view", ask("update", CDI, "datavolumes/upload"), False),
+    ("edit", ask("create", HYPERCLOUD, "virtualmachinevolumeexports/download"), True),
+    ("view", ask("create", HYPERCLOUD, "virtualmachinevolumeexports/download"), False),
     ("edit", ask("patch update", HYPERCLOUD, "virtualmachineimages/status"), False),
     ("edit", ask("create delete", HYPERCLOUD, "hypercloudstorages"), False),
     ("admin", ask("create delete", CDI, "dataimportcrons"), True),

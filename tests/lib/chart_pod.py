@@ -58,7 +58,7 @@ class Populator(Daemon):
                 os.environ["IMPRINT_KUBECONFIG"], "--allow-local-addresses", "--identity", identity,
                 "--log-level", log_level, "--metrics-listen", self.metrics, "--upload-listen", self.upload,
                 "--upload-certificate", self.certificate[0], "--upload-key", self.certificate[1],
-                "--host-images", os.environ["HOST_IMAGES"],
+                "--upload-url", f"https://{self.upload}", "--host-images", os.environ["HOST_IMAGES"],
                 *arguments
             ], os.path.join(folder, f"populator-{identity}.log"))
 

@@ -13,6 +13,37 @@
 #include "lib/base/memory.h"
 #include "tests/unit/unit.h"
 
+/* A body of so many pieces, which breaks off behind them or does not. */
+struct pieces {
+  struct buffer none; /* what close_state() clears */
+  int left;
+  bool is_cut;
+};
+
+static ssize_t
+read_piece(void *state, void *buf, size_t len)
+{
+  struct pieces *pieces = state;
+  REQUIRE(len >= 5);
+  if (pieces->left-- == 0)
+    return pieces->is_cut ? -1 : 0;
+  memcpy(buf, "piece", 5);
+  return 5;
+}
+
+static void *
+begin_stream(struct http_call *call)
+{
+  CLEANUP(error_freep) struct error *err = NULL;
+  struct pieces *pieces = xcalloc(1, sizeof(*pieces));
+  pieces->left = 3;
+  pieces->is_cut = strcmp(http_call_path(call), "/broken") == 0;
+  const struct http_stream_body body = {.read = read_piece, .state = pieces, .silence_s = 5};
+  if (http_call_answer_stream(call, "text/plain", &body, &err) < 0)
+    http_call_answer(call, 505, "text/plain", err->message);
+  return pieces;
+}
+
 /* Answers GET at once; a PUT with what was sent, unless its path is /cut or /refused. */
 static void *
 begin(void *context, struct http_call *call)
@@ -20,6 +51,8 @@ begin(void *context, struct http_call *call)
   (void)context;
   if (strcmp(http_call_method(call), "PUT") == 0 && strcmp(http_call_path(call), "/refused") != 0)
     return xcalloc(1, sizeof(struct buffer));
+  if (strcmp(http_call_path(call), "/whole") == 0 || strcmp(http_call_path(call), "/broken") == 0)
+    return begin_stream(call);
   const char *field = http_call_header(call, "X-Word");
   http_call_set_header(call, "X-Path", http_call_path(call));
   http_call_answer(call, field ? 200 : 403, "text/plain", field ? field : "no word\n");
@@ -154,6 +187,25 @@ test_a_silent_client_is_dropped(void)
 }
 
 static void
+test_a_stream_has_an_end_unless_it_broke(void)
+{
+  CLEANUP(http_server_stopp) struct http_server *server = start(5);
+  static const char end[] = "\r\n0\r\n\r\n";
+  CLEANUP(freep)
+  char *whole = ask(server, "GET /whole HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  CLEANUP(freep)
+  char *broken = ask(server, "GET /broken HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  CLEANUP(freep) char *old = ask(server, "GET /whole HTTP/1.0\r\n\r\n");
+  CU_ASSERT_PTR_NOT_NULL(strstr(whole, "chunked"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(whole, "piece"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(whole, end));
+  CU_ASSERT_PTR_NOT_NULL(strstr(broken, "piece"));
+  CU_ASSERT_PTR_NULL(strstr(broken, end));
+  CU_ASSERT_PTR_NOT_NULL(strstr(old, " 505 "));
+  CU_ASSERT_PTR_NULL(strstr(old, "piece"));
+}
+
+static void
 test_bad_addresses_and_certificates_are_told(void)
 {
   static const char *const addresses[] = {"", "8080", "host.example:80", "127.0.0.1:", "[::1"};
@@ -176,4 +228,5 @@ UNIT_MAIN("lib/http/http_server", UNIT_TEST(test_a_request_is_answered_at_its_he
           UNIT_TEST(test_a_body_comes_in_pieces),
           UNIT_TEST(test_a_refusal_does_not_wait_for_the_body),
           UNIT_TEST(test_what_must_not_go_on_is_cut), UNIT_TEST(test_a_silent_client_is_dropped),
+          UNIT_TEST(test_a_stream_has_an_end_unless_it_broke),
           UNIT_TEST(test_bad_addresses_and_certificates_are_told))

@@ -219,6 +219,25 @@ test_a_fifo_that_nobody_reads_can_be_left(void)
 }
 
 static void
+test_a_descriptor_is_a_pipe(void)
+{
+  int ends[2];
+  REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
+  CLEANUP(freep) char *url = xasprintf("fd:%d", ends[1]);
+  struct sink *sink = open_sink(url);
+  CU_ASSERT(sink->ops->reserve_start == NULL);
+  CHECK_NUMBER(sink->ops->append(sink, "abc", 3, NULL), 0);
+  CHECK_NUMBER(sink->ops->append_zeros(sink, 2, NULL), 0);
+  CHECK_NUMBER(sink->ops->commit(sink, NULL), 0);
+  sink->ops->close(sink);
+  char got[16];
+  CHECK_NUMBER(read(ends[0], got, sizeof(got)), 5);
+  CU_ASSERT(memcmp(got, "abc\0\0", 5) == 0);
+  CHECK_NUMBER(read(ends[0], got, sizeof(got)), 0);
+  (void)close(ends[0]);
+}
+
+static void
 test_what_is_no_place_for_a_file(void)
 {
   CLEANUP(temp_dir_removep) char *dir = temp_dir_make();
@@ -235,6 +254,8 @@ test_what_is_no_place_for_a_file(void)
       {"gopher://x/y", ERROR_INVALID_ARGUMENT, "no destination of the kind 'gopher:'"},
       {"s3://bucket", ERROR_INVALID_ARGUMENT, "s3://BUCKET/KEY"},
       {"s3:///key", ERROR_INVALID_ARGUMENT, "s3://BUCKET/KEY"},
+      {"fd:", ERROR_INVALID_ARGUMENT, "no descriptor"},
+      {"fd:987", ERROR_INVALID_ARGUMENT, "no descriptor"},
   };
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     struct sink *sink;
@@ -251,4 +272,4 @@ UNIT_MAIN("populator/sink/file", UNIT_TEST(test_a_file_appears_when_it_is_commit
           UNIT_TEST(test_two_do_not_write_one_file), UNIT_TEST(test_a_link_is_written_through),
           UNIT_TEST(test_a_fifo_gets_all_in_order),
           UNIT_TEST(test_a_fifo_that_nobody_reads_can_be_left),
-          UNIT_TEST(test_what_is_no_place_for_a_file))
+          UNIT_TEST(test_a_descriptor_is_a_pipe), UNIT_TEST(test_what_is_no_place_for_a_file))

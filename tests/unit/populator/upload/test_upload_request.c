@@ -144,6 +144,30 @@ test_bad_fields_are_refused(void)
   CU_ASSERT_EQUAL(code_of(&head), ERROR_UNIMPLEMENTED);
 }
 
+static void
+test_an_export_is_asked_for(void)
+{
+  struct upload_head head = {.method = "GET",
+                             .path = "/v1/namespaces/default/exports/disk",
+                             .authorization = "Bearer abc"};
+  struct upload_request request;
+  REQUIRE(upload_request_parse(&head, &request, NULL) == 0);
+  CHECK_STRING(request.ns, "default");
+  CHECK_STRING(request.name, "disk");
+  CU_ASSERT(request.is_export && !request.is_head);
+  upload_request_clear(&request);
+  head.method = "HEAD";
+  REQUIRE(upload_request_parse(&head, &request, NULL) == 0);
+  CU_ASSERT(request.is_export && request.is_head);
+  upload_request_clear(&request);
+  head.method = "PUT";
+  head.content_length = "100";
+  CU_ASSERT_EQUAL(code_of(&head), ERROR_UNIMPLEMENTED);
+  head.path = "/v1/namespaces/default/exports/../images/x";
+  CU_ASSERT_EQUAL(code_of(&head), ERROR_NOT_FOUND);
+}
+
 UNIT_MAIN("populator/upload/upload_request", UNIT_TEST(test_a_whole_file),
           UNIT_TEST(test_a_data_volume), UNIT_TEST(test_a_piece),
-          UNIT_TEST(test_other_paths_are_not_there), UNIT_TEST(test_bad_fields_are_refused))
+          UNIT_TEST(test_an_export_is_asked_for), UNIT_TEST(test_other_paths_are_not_there),
+          UNIT_TEST(test_bad_fields_are_refused))
