@@ -26,6 +26,12 @@ static const struct flag flags[] = {
 
 const struct flag_set ceph_flags = {flags, sizeof(flags) / sizeof(flags[0])};
 
+const char *
+ceph_flags_clusters_file(void)
+{
+  return clusters_file;
+}
+
 void
 ceph_flags_config(struct cluster_config *ret_config)
 {

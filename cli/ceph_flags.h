@@ -10,6 +10,8 @@
 
 extern const struct flag_set ceph_flags;
 
+/* The plugins' file, as --clusters says. */
+const char *ceph_flags_clusters_file(void);
 /* Connects as the flags say; needs no more than they do. */
 int ceph_flags_connect(struct cluster **ret_cluster, struct error **err);
 /* What the flags say; to be cleared with cluster_config_clear(). */

@@ -27,6 +27,7 @@ extern const struct command command_inspect;
 extern const struct command command_push;
 extern const struct command command_receive;
 extern const struct command command_resolve;
+extern const struct command command_health;
 extern const struct command command_rollback;
 
 #endif

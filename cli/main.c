@@ -17,7 +17,7 @@
 
 static const struct command *const commands[] = {
     &command_import,  &command_export,  &command_inspect,  &command_push,
-    &command_receive, &command_resolve, &command_rollback,
+    &command_receive, &command_resolve, &command_rollback, &command_health,
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

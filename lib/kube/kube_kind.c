@@ -9,6 +9,10 @@
 #include "lib/base/memory.h"
 
 const struct kube_kind kube_config_maps = {"", "v1", "configmaps", "ConfigMap", false};
+const struct kube_kind kube_csi_drivers = {"storage.k8s.io", "v1", "csidrivers", "CSIDriver", true};
+const struct kube_kind kube_csi_nodes = {"storage.k8s.io", "v1", "csinodes", "CSINode", true};
+const struct kube_kind kube_daemon_sets = {"apps", "v1", "daemonsets", "DaemonSet", false};
+const struct kube_kind kube_deployments = {"apps", "v1", "deployments", "Deployment", false};
 const struct kube_kind kube_events = {"", "v1", "events", "Event", false};
 const struct kube_kind kube_leases = {"coordination.k8s.io", "v1", "leases", "Lease", false};
 const struct kube_kind kube_namespaces = {"", "v1", "namespaces", "Namespace", true};

@@ -22,6 +22,10 @@ char *kube_kind_api_version(const struct kube_kind *kind);
 
 /* Kinds of Kubernetes itself that are used here. */
 extern const struct kube_kind kube_config_maps;
+extern const struct kube_kind kube_csi_drivers;
+extern const struct kube_kind kube_csi_nodes;
+extern const struct kube_kind kube_daemon_sets;
+extern const struct kube_kind kube_deployments;
 extern const struct kube_kind kube_events;
 extern const struct kube_kind kube_leases;
 extern const struct kube_kind kube_namespaces;

@@ -58,6 +58,7 @@ static const struct {
     {offsetof(struct populator, exports), &virtual_machine_volume_exports, export_changed, false},
     {offsetof(struct populator, rollbacks), &virtual_machine_volume_rollbacks, rollback_changed,
      false},
+    {offsetof(struct populator, storages), &hypercloud_storages, storage_changed, true},
 };
 
 #define MIRRORS (sizeof(mirrors) / sizeof(mirrors[0]))
@@ -75,6 +76,7 @@ static const struct controller *const controllers[] = {
     &image_controller,       &volume_controller,      &pvc_controller,
     &claim_controller,       &export_controller,      &rollback_controller,
     &data_source_controller, &data_volume_controller, &data_import_cron_controller,
+    &storage_controller,
 };
 
 /* "image/default/ubuntu" taken apart. */
@@ -129,6 +131,7 @@ reconcile(struct populator *populator, const char *text, int64_t *ret_again_ms, 
   if (object)
     return key.controller->reconcile(populator, object, ret_again_ms, err);
   transfers_forget(populator->transfers, text);
+  lookups_forget(populator->lookups, text);
   return 0;
 }
 

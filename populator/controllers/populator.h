@@ -48,6 +48,7 @@ struct populator {
   struct kube_mirror *pvcs; /* of kind VirtualMachinePvc */
   struct kube_mirror *exports;
   struct kube_mirror *rollbacks;
+  struct kube_mirror *storages; /* of kind HyperCloudStorage */
   struct kube_mirror *claims;
   struct kube_mirror *storage_classes;
   struct kube_mirror *reference_grants;
@@ -72,6 +73,7 @@ extern const struct controller pvc_controller;
 extern const struct controller claim_controller;
 extern const struct controller export_controller;
 extern const struct controller rollback_controller;
+extern const struct controller storage_controller;
 extern const struct controller data_source_controller;
 extern const struct controller data_volume_controller;
 extern const struct controller data_import_cron_controller;
@@ -93,6 +95,8 @@ void export_changed(void *context, const struct kube_object *before,
                     const struct kube_object *after);
 void rollback_changed(void *context, const struct kube_object *before,
                       const struct kube_object *after);
+void storage_changed(void *context, const struct kube_object *before,
+                     const struct kube_object *after);
 void data_source_changed(void *context, const struct kube_object *before,
                          const struct kube_object *after);
 void data_volume_changed(void *context, const struct kube_object *before,

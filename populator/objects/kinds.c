@@ -14,6 +14,9 @@ const struct kube_kind virtual_machine_volume_exports = {
 const struct kube_kind virtual_machine_volume_rollbacks = {
     KINDS_GROUP, VERSION, "virtualmachinevolumerollbacks", "VirtualMachineVolumeRollback", false};
 
+const struct kube_kind hypercloud_storages = {KINDS_GROUP, VERSION, "hypercloudstorages",
+                                              "HyperCloudStorage", false};
+
 #define CDI_VERSION "v1beta1"
 
 const struct kube_kind data_volumes = {KINDS_CDI_GROUP, CDI_VERSION, "datavolumes", "DataVolume",

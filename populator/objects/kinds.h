@@ -12,6 +12,7 @@ extern const struct kube_kind virtual_machine_volumes;
 extern const struct kube_kind virtual_machine_pvcs;
 extern const struct kube_kind virtual_machine_volume_exports;
 extern const struct kube_kind virtual_machine_volume_rollbacks;
+extern const struct kube_kind hypercloud_storages;
 
 /* Those that KubeVirt knows. */
 #define KINDS_CDI_GROUP "cdi.kubevirt.io"

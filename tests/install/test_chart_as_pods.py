@@ -113,6 +113,22 @@ def test_programs_have_no_privileges_they_do_not_need(followed):
     assert fields["NoNewPrivs"].strip() == "1"
 
 
+def test_the_whole_is_told_in_one_object(followed):
+    """HyperCloudStorage, with a node as the requirements write it: a single one."""
+    node = kubectl.get_all("nodes")[0]["metadata"]["name"]
+    kubectl.apply({
+        "apiVersion": f"{kubectl.GROUP}/v1alpha1",
+        "kind": "HyperCloudStorage",
+        "metadata": {"name": "hcs"},
+        "spec": {"storage": {"replicas": 1, "nodes": {"hostname": node}}},
+    })
+    kubectl.until(lambda: kubectl.state("hypercloudstorage", "hcs") == "OK",
+                  f"OK: {kubectl.message('hypercloudstorage', 'hcs')}")
+    conditions = kubectl.get("hcs", "hcs")["status"]["conditions"]
+    assert {item["status"] for item in conditions} == {"True"}, conditions
+    kubectl.delete("hcs", "hcs")
+
+
 def test_metrics_are_served(followed):
     name = next(pod["metadata"]["name"] for pod in pods() if "controller" in pod["metadata"]["name"])
     said = kubectl.run("get", "--raw", f"/api/v1/namespaces/{NAMESPACE}/pods/{name}:8080/proxy/metrics")

@@ -15,7 +15,7 @@ from admission import Refusals
 from controller import Controller
 from fault_server import FaultServer, File
 
-KINDS = ("dataimportcrons", "datavolumes", "datasources", "virtualmachinevolumeexports",
+KINDS = ("hypercloudstorages", "dataimportcrons", "datavolumes", "datasources", "virtualmachinevolumeexports",
          "virtualmachinevolumerollbacks", "virtualmachinepvcs", "virtualmachinevolumes", "virtualmachineimages", "volumesnapshots",
          "pvc")
 
