@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The mapper of rbd-nbd: a process a device that serves the kernel's nbd through librbd, with all
- * that librbd can do (every feature, limits).
+/* The mapper of rbd-nbd: a process a device (nbd_server.h) that serves the kernel's nbd through
+ * librbd, with all that librbd can do (every feature, limits).
  *
- * The process is in a session of its own and outlives this program. It holds a lock of the file
- * RUN_DIR/nbd.<image id>: that is how its life or death is told, because the kernel goes on telling
- * the pid of the first one when another has taken its place. The kernel keeps, with the device, a
- * cookie that we give it: the volume's id. When the process dies the kernel holds back
- * the I/O for a while, and nbd_reattach() starts another one for the same device; neither a pod nor
- * a filesystem notices more than a pause. */
+ * The kernel keeps, with the device, a cookie that we give it: the volume's id. When the process
+ * dies the kernel holds back the I/O for a while, and mapping it again starts another one for the
+ * same device; neither a pod nor a filesystem notices more than a pause. */
 #include "nodeplugin/nbd.h"
 
-#include <fcntl.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -18,24 +15,18 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/memory.h"
-#include "lib/base/subprocess.h"
 #include "lib/base/text.h"
 #include "nodeplugin/block_device.h"
-#include "nodeplugin/ceph_conf.h"
-#include "nodeplugin/helper_cgroup.h"
-#include "nodeplugin/helper_lock.h"
 #include "nodeplugin/nbd_netlink.h"
-#include "nodeplugin/sys_call.h"
+#include "nodeplugin/nbd_server.h"
+#include "nodeplugin/process_words.h"
 #include "nodeplugin/sysfs.h"
 #include "nodeplugin/tool.h"
 
-#define PROGRAM "rbd-nbd"
-#define COOKIE_PREFIX "imprint:"
 #define START_WAIT_MS 60000
 #define UNMAP_WAIT_MS 30000
+#define FORCED_UNMAP_WAIT_MS 10000
 #define PAUSE_MS 20
-/* I/O waits so long for a new process; the restart of a pod takes some seconds. */
-#define REATTACH_SECONDS "120"
 
 static const struct option_rule map_rules[] = {
     {"exclusive", OPTION_FLAG, NULL},   {"notrim", OPTION_FLAG, NULL},
@@ -54,20 +45,14 @@ pause_ms(int64_t ms)
   (void)nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
 }
 
-static void
-pause_a_moment(void)
-{
-  pause_ms(PAUSE_MS);
-}
-
 static bool
 nbd_probe(const struct mapper_env *env, char *reason, size_t room)
 {
   (void)env;
-  CLEANUP(freep) char *program = tool_find(PROGRAM);
+  CLEANUP(freep) char *program = tool_find(NBD_SERVER_PROGRAM);
   const char *missing = access("/sys/module/nbd", F_OK) < 0 && access("/sys/block/nbd0", F_OK) < 0
                             ? "the kernel module nbd is not loaded"
-                        : !program ? PROGRAM " is not installed"
+                        : !program ? NBD_SERVER_PROGRAM " is not installed"
                                    : NULL;
   if (missing)
     (void)snprintf(reason, room, "%s", missing);
@@ -87,28 +72,16 @@ read_cookie(const char *folder)
 {
   CLEANUP(freep) char *cookie = sysfs_read(folder, "backend");
   if (cookie)
-    return text_starts_with(cookie, COOKIE_PREFIX) ? TAKE(cookie) : NULL;
+    return text_starts_with(cookie, NBD_COOKIE_PREFIX) ? TAKE(cookie) : NULL;
   CLEANUP(freep) char *pid = sysfs_read(folder, "pid");
-  CLEANUP(freep) char *process = xasprintf("/proc/%s", pid ? pid : "none");
-  CLEANUP(closep) int folder_fd = open(process, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  CLEANUP(closep)
-  int fd = folder_fd < 0 ? -1 : openat(folder_fd, "cmdline", O_RDONLY | O_CLOEXEC);
-  char words[4096];
-  ssize_t len = fd < 0 ? 0 : read(fd, words, sizeof(words) - 1);
-  words[len > 0 ? len : 0] = '\0';
-  for (const char *word = words; len > 0 && word < words + len; word += strlen(word) + 1) {
-    if (text_starts_with(word, COOKIE_PREFIX))
-      return xstrdup(word);
-  }
-  return NULL;
+  return pid ? process_words_find(pid, NBD_COOKIE_PREFIX) : NULL;
 }
 
 /* "nbd3" of the volume, to be freed; NULL when it has none. */
 static char *
 find_name(const struct volume_id *id)
 {
-  CLEANUP(freep) char *text = volume_id_encode(id);
-  CLEANUP(freep) char *wanted = xasprintf(COOKIE_PREFIX "%s", text);
+  CLEANUP(freep) char *wanted = nbd_server_cookie(id);
   struct sysfs_names names;
   char *name = NULL;
   sysfs_list("/sys/block", "nbd", &names);
@@ -120,21 +93,6 @@ find_name(const struct volume_id *id)
   }
   sysfs_names_clear(&names);
   return name;
-}
-
-/* The lock of the process that serves a volume, taken: there is none. -1 when there is one. */
-static int
-take_lock(const struct mapper_env *env, const struct volume_id *id)
-{
-  CLEANUP(freep) char *path = xasprintf("%s/nbd.%s", env->run_dir, id->image_id);
-  return helper_lock_take(open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-}
-
-static bool
-is_served(const struct mapper_env *env, const struct volume_id *id)
-{
-  CLEANUP(closep) int fd = take_lock(env, id);
-  return helper_lock_is_held(fd);
 }
 
 static bool
@@ -151,73 +109,9 @@ nbd_find(const struct mapper_env *env, const struct volume_id *id, struct mappin
   *ret_mapping = (struct mapping){.mapper = &nbd_mapper,
                                   .number = number,
                                   .is_read_only = sysfs_is(folder, "ro", "1"),
-                                  .is_alive = is_served(env, id),
+                                  .is_alive = nbd_server_runs(env, id),
                                   .device = TAKE(device)};
   return true;
-}
-
-/* Room for all of its arguments. */
-#define WORDS_MAX 32
-
-/* device: one to take over, or NULL for a new one. */
-static int
-start(const struct mapper_env *env, const struct map_request *request, const char *device, int log,
-      struct subprocess **ret_server, struct error **err)
-{
-  const struct location *location = request->location;
-  CLEANUP(closep) int lock = take_lock(env, request->id); /* handed over */
-  if (lock < 0)
-    return error_set_errno(err, errno, "lock the volume for " PROGRAM);
-  CLEANUP(freep) char *program = tool_find(PROGRAM);
-  CLEANUP(freep) char *conf = NULL;
-  if (!program)
-    return error_set(err, ERROR_FAILED_PRECONDITION, PROGRAM " is not installed on this node");
-  if (ceph_conf_write(env->run_dir, &location->cluster->config, &conf, err) < 0)
-    return -1;
-  CLEANUP(freep) char *text = volume_id_encode(request->id);
-  CLEANUP(freep) char *cookie = xasprintf(COOKIE_PREFIX "%s", text);
-  CLEANUP(freep)
-  char *spec = xasprintf("%s/%s%s%s", location->pool, location->name_space,
-                         *location->name_space ? "/" : "", request->image_name);
-  const char *argv[WORDS_MAX] = {
-      PROGRAM,         "-f",       "-c",  conf, "--id", location->cluster->config.user,
-      "--try-netlink", "--cookie", cookie};
-  char *made[WORDS_MAX] = {NULL};
-  size_t count = 9, made_count = 0;
-  if (request->is_read_only)
-    argv[count++] = "--read-only";
-  if (device) {
-    argv[count++] = "--device";
-    argv[count++] = device;
-  }
-  if (!option_list_find(request->options, "reattach-timeout")) {
-    argv[count++] = "--reattach-timeout";
-    argv[count++] = REATTACH_SECONDS;
-  }
-  for (size_t i = 0; i < request->options->count; i++) {
-    const struct option_item *item = &request->options->items[i];
-    argv[count++] = made[made_count++] = xasprintf("--%s", item->name);
-    if (item->value)
-      argv[count++] = item->value;
-  }
-  argv[count++] = device ? "attach" : "map";
-  argv[count++] = spec;
-  argv[count] = NULL;
-  const char *const environment[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
-  const struct subprocess_fd fds[] = {
-      {.from = log, .to = 1}, {.from = log, .to = 2}, {.from = lock, .to = 3}};
-  struct subprocess_options options = {.program = program,
-                                       .argv = argv,
-                                       .env = environment,
-                                       .fds = fds,
-                                       .fd_count = 3,
-                                       .is_detached = true,
-                                       .prepare = helper_cgroup_enter,
-                                       .context = env->helpers};
-  int r = SYS_CALL(subprocess_start(&options, ret_server, err));
-  for (size_t i = 0; i < made_count; i++)
-    free(made[i]);
-  return r;
 }
 
 /* Until the device is there, served, and has its size. */
@@ -239,7 +133,7 @@ wait_until_served(const struct mapper_env *env, const struct map_request *reques
     bool has_ended = subprocess_wait(server, 0, &status, NULL) == 0;
     if (has_ended || clock_now_ms() > deadline_ms) {
       CLEANUP(freep) char *said = tool_say(log);
-      return error_set(err, ERROR_UNAVAILABLE, PROGRAM " %s: %s",
+      return error_set(err, ERROR_UNAVAILABLE, NBD_SERVER_PROGRAM " %s: %s",
                        has_ended ? "ended" : "does not serve the device", said);
     }
     /* Looking must not take the processor from the one that is waited for. */
@@ -254,8 +148,8 @@ serve(const struct mapper_env *env, const struct map_request *request, const cha
   CLEANUP(closep) int log = memfd_create("rbd-nbd", MFD_CLOEXEC);
   CLEANUP(subprocess_freep) struct subprocess *server = NULL;
   if (log < 0)
-    return error_set_errno(err, errno, "run " PROGRAM);
-  if (start(env, request, device, log, &server, err) < 0)
+    return error_set_errno(err, errno, "run " NBD_SERVER_PROGRAM);
+  if (nbd_server_start(env, request, device, log, &server, err) < 0)
     return -1;
   return wait_until_served(env, request, server, log, err);
 }
@@ -275,40 +169,49 @@ nbd_map(const struct mapper_env *env, const struct map_request *request,
   return 0;
 }
 
-/* The process lets go of the image as it ends: only then is the volume free for other nodes. */
-static void
-wait_for_end(const struct mapper_env *env, const struct volume_id *id, int64_t deadline_ms)
+static int
+still_there(const char *device, struct error **err)
 {
-  CLEANUP(freep) char *lock = xasprintf("%s/nbd.%s", env->run_dir, id->image_id);
-  if (access(lock, F_OK) < 0)
-    return;
-  while (is_served(env, id) && clock_now_ms() < deadline_ms)
-    pause_a_moment();
-  (void)SYS_CALL(unlink(lock));
+  if (device)
+    return error_set(err, ERROR_FAILED_PRECONDITION, "unmap '%s': it is still in use", device);
+  return error_set(err, ERROR_UNAVAILABLE,
+                   NBD_SERVER_PROGRAM
+                   " has not let go of the image: the cluster, or the way to it, "
+                   "may be down; call again");
 }
 
+static int
+disconnect(const char *device, struct error **err)
+{
+  const char *const argv[] = {NBD_SERVER_PROGRAM, "-c", "/dev/null", "unmap", device, NULL};
+  return tool_run(argv, UNMAP_WAIT_MS, NULL, NULL, err);
+}
+
+/* The process lets go of the image as it ends: only then is the volume free for other nodes. One
+ * that a killed call has left may be just about to make its device. */
 static int
 nbd_unmap(const struct mapper_env *env, const struct volume_id *id, bool is_forced,
           struct error **err)
 {
-  int64_t deadline_ms = clock_now_ms() + UNMAP_WAIT_MS;
+  int64_t deadline_ms = clock_now_ms() + (is_forced ? FORCED_UNMAP_WAIT_MS : UNMAP_WAIT_MS);
   for (;;) {
     CLEANUP(freep) char *name = find_name(id);
-    if (!name) {
-      wait_for_end(env, id, deadline_ms);
-      return 0;
+    CLEANUP(freep) char *device = name ? xasprintf("/dev/%s", name) : NULL;
+    if (!device && !nbd_server_runs(env, id))
+      break;
+    if (clock_now_ms() > deadline_ms) {
+      if (!is_forced)
+        return still_there(device, err);
+      nbd_server_kill(id);
+      is_forced = false;
+      deadline_ms = clock_now_ms() + FORCED_UNMAP_WAIT_MS;
     }
-    CLEANUP(freep) char *device = xasprintf("/dev/%s", name);
-    const char *const argv[] = {PROGRAM, "-c", "/dev/null", "unmap", device, NULL};
-    int status;
-    CLEANUP(freep) char *output = NULL;
-    if (tool_run(argv, is_forced ? UNMAP_WAIT_MS / 2 : UNMAP_WAIT_MS, &status, &output, err) < 0)
+    if (device && disconnect(device, err) < 0)
       return -1;
-    CLEANUP(freep) char *left = find_name(id);
-    if (left && clock_now_ms() > deadline_ms)
-      return error_set(err, ERROR_FAILED_PRECONDITION, "unmap '%s': %s", device, output);
-    pause_a_moment();
+    pause_ms(PAUSE_MS);
   }
+  nbd_server_forget(env, id);
+  return 0;
 }
 
 /* rbd-nbd hears of a new size by itself; where it cannot tell the kernel, we do. */
@@ -318,8 +221,7 @@ nbd_resize(const struct mapper_env *env, const struct volume_id *id, const struc
 {
   (void)env;
   uint64_t index;
-  CLEANUP(freep) char *text = volume_id_encode(id);
-  CLEANUP(freep) char *cookie = xasprintf(COOKIE_PREFIX "%s", text);
+  CLEANUP(freep) char *cookie = nbd_server_cookie(id);
   if (text_to_u64(mapping->device + strlen("/dev/nbd"), 10, &index) < 0)
     return error_set(err, ERROR_INTERNAL, "'%s' is no nbd device", mapping->device);
   return nbd_netlink_resize((uint32_t)index, cookie, size_bytes, err);
@@ -336,8 +238,8 @@ nbd_list_orphans(const struct mapper_env *env, struct volume_id **ret_ids, size_
     CLEANUP(freep) char *folder = xasprintf("/sys/block/%s", names.items[i]);
     CLEANUP(freep) char *cookie = read_cookie(folder);
     struct volume_id id;
-    if (!cookie || volume_id_decode(cookie + strlen(COOKIE_PREFIX), &id, NULL) < 0 ||
-        is_served(env, &id))
+    if (!cookie || volume_id_decode(cookie + strlen(NBD_COOKIE_PREFIX), &id, NULL) < 0 ||
+        nbd_server_runs(env, &id))
       continue;
     *ret_ids = xrealloc(*ret_ids, *ret_count + 1, sizeof(**ret_ids));
     (*ret_ids)[(*ret_count)++] = id;
