@@ -11,8 +11,8 @@
 #include "lib/base/text.h"
 #include "nodeplugin/sys_call.h"
 
-/* An attribute of sysfs has at most a page; a command line may have more. */
-#define FILE_MAX 65536
+/* An attribute of sysfs has at most a page, and comes in one piece. */
+#define ATTRIBUTE_MAX 4096
 
 char *
 sysfs_read(const char *folder, const char *name)
@@ -21,14 +21,11 @@ sysfs_read(const char *folder, const char *name)
   CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0)
     return NULL;
-  CLEANUP(freep) char *text = xcalloc(FILE_MAX + 1, 1);
-  size_t len = 0;
-  ssize_t got;
-  while (len < FILE_MAX && (got = read(fd, text + len, FILE_MAX - len)) > 0)
-    len += (size_t)got;
+  char text[ATTRIBUTE_MAX];
+  ssize_t len = read(fd, text, sizeof(text));
   while (len > 0 && text[len - 1] == '\n')
     len--;
-  return xstrndup(text, len);
+  return len < 0 ? NULL : xstrndup(text, (size_t)len);
 }
 
 bool
