@@ -57,13 +57,14 @@ accept_found(const struct signature *found, const char *device, const char *aske
 
 int
 blank_volume_format(const struct volume *volume, const struct mapping *mapping, const char *fs_type,
-                    const char **ret_fs_type, struct error **err)
+                    const char **ret_fs_type, bool *ret_is_fresh, struct error **err)
 {
   bool is_again = record_is_formatting(&volume->header.metadata, volume->id.image_id);
   struct signature found;
   if (signature_read(mapping->device, &found, err) < 0)
     return -1;
-  if (found.kind != SIGNATURE_BLANK && !is_again)
+  *ret_is_fresh = found.kind == SIGNATURE_BLANK || is_again;
+  if (!*ret_is_fresh)
     return accept_found(&found, mapping->device, fs_type, ret_fs_type, err);
   if (mapping->is_read_only)
     return error_set(err, ERROR_FAILED_PRECONDITION,

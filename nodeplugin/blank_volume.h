@@ -12,9 +12,10 @@
 #include "nodeplugin/volume.h"
 
 /* The filesystem that the volume holds or has got: "ext4" or "xfs", a constant. fs_type is what is
- * asked for, "" for whichever. FAILED_PRECONDITION, saying what is there, when that is something
- * else. */
+ * asked for, "" for whichever; *ret_is_fresh says whether it was made just now.
+ * FAILED_PRECONDITION, saying what is there, when that is something else. */
 int blank_volume_format(const struct volume *volume, const struct mapping *mapping,
-                        const char *fs_type, const char **ret_fs_type, struct error **err);
+                        const char *fs_type, const char **ret_fs_type, bool *ret_is_fresh,
+                        struct error **err);
 
 #endif

@@ -18,6 +18,7 @@ struct staging {
   struct mapping *mapping;
   const Csi__V1__VolumeCapability__MountVolume *mount;
   const struct target_path *target;
+  bool is_fresh; /* its filesystem was made by this call: there is nothing to check or to grow */
 };
 
 /* What is at the staging path: *ret_is_done when it is this volume's filesystem. *ret_is_mounted
@@ -71,7 +72,7 @@ mount_checked(const struct staging *s, const char *fs_type, const struct mount_o
               struct error **err)
 {
   bool is_short = false;
-  if (!s->mapping->is_read_only &&
+  if (!s->mapping->is_read_only && !s->is_fresh &&
       (filesystem_check(s->mapping->device, fs_type, err) < 0 ||
        filesystem_is_short(s->mapping->device, fs_type, &is_short, err) < 0))
     return -1;
@@ -153,7 +154,8 @@ stage(struct staging *s, struct error **err)
     return -1;
   if (is_done)
     return go_on_growing(s, err);
-  if (blank_volume_format(s->volume, s->mapping, s->mount->fs_type, &fs_type, err) < 0 ||
+  if (blank_volume_format(s->volume, s->mapping, s->mount->fs_type, &fs_type, &s->is_fresh, err) <
+          0 ||
       parse_options(s, fs_type, &options, err) < 0)
     return -1;
   int r = is_mounted ? mounter_mount(s->mapping->device, fs_type, &options, s->target, err)
