@@ -12,8 +12,8 @@
 #include "lib/base/text.h"
 #include "lib/ceph/image_clients.h"
 #include "nodeplugin/block_device.h"
+#include "nodeplugin/device_use.h"
 #include "nodeplugin/mapper_table.h"
-#include "nodeplugin/mount_table.h"
 #include "nodeplugin/read_only_view.h"
 #include "nodeplugin/sys_call.h"
 
@@ -212,40 +212,12 @@ attach_volume(struct node *node, const struct volume *volume, const struct attac
 
 /* ---- detaching ------------------------------------------------------------------------------- */
 
-/* Where a device is still mounted, or its node bound; NULL when nowhere but at `except`. */
-static const struct mount_entry *
-find_use(const struct mount_table *table, const struct mapping *mapping, const char *except)
-{
-  const struct mount_entry *use = mount_table_of_device(table, mapping->number, except);
-  const char *name = strrchr(mapping->device, '/');
-  for (size_t i = 0; i < table->count && !use; i++) {
-    const struct mount_entry *entry = &table->entries[i];
-    if (strcmp(entry->root, name) == 0 && strcmp(entry->type, "devtmpfs") == 0)
-      use = entry;
-  }
-  return use;
-}
-
-static int
-check_unused(const struct mapping *mapping, const char *except, struct error **err)
-{
-  struct mount_table table;
-  if (mount_table_read(&table, err) < 0)
-    return -1;
-  const struct mount_entry *use = find_use(&table, mapping, except);
-  int r = use ? error_set(err, ERROR_FAILED_PRECONDITION, "'%s' is still in use at '%s'",
-                          mapping->device, use->mount_point)
-              : 0;
-  mount_table_clear(&table);
-  return r;
-}
-
 int
 attach_check_unused(struct node *node, const struct volume_id *id, const char *except,
                     struct error **err)
 {
   struct mapping mapping = {0};
-  int r = mapper_find(&node->env, id, &mapping) ? check_unused(&mapping, except, err) : 0;
+  int r = mapper_find(&node->env, id, &mapping) ? device_use_check_none(&mapping, except, err) : 0;
   mapping_clear(&mapping);
   return r;
 }
@@ -255,7 +227,7 @@ detach_volume(struct node *node, const struct volume_id *id, struct error **err)
 {
   struct mapping mapping = {0};
   if (mapper_find(&node->env, id, &mapping)) {
-    int r = check_unused(&mapping, NULL, err);
+    int r = device_use_check_none(&mapping, NULL, err);
     if (r == 0)
       r = read_only_view_remove(mapping.device, err);
     if (r == 0)

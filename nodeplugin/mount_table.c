@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/sysmacros.h>
 
 #include "lib/base/buffer.h"
@@ -74,19 +75,27 @@ parse_device(const char *field, size_t len, dev_t *ret_device)
   return 0;
 }
 
-/* Whether "ro" is among options with commas between them. */
+/* Whether an option is among those with commas between them. */
 static bool
-has_ro(const char *field, size_t len)
+has_option(const char *field, size_t len, const char *name)
 {
   const char *end = field + len;
   while (field < end) {
     const char *comma = memchr(field, ',', (size_t)(end - field));
     size_t part = (size_t)((comma ? comma : end) - field);
-    if (part == 2 && memcmp(field, "ro", 2) == 0)
+    if (part == strlen(name) && memcmp(field, name, part) == 0)
       return true;
     field += part + 1;
   }
   return false;
+}
+
+static uint64_t
+attributes_of(const char *field, size_t len)
+{
+  return (has_option(field, len, "nosuid") ? MOUNT_ATTR_NOSUID : 0) |
+         (has_option(field, len, "nodev") ? MOUNT_ATTR_NODEV : 0) |
+         (has_option(field, len, "noexec") ? MOUNT_ATTR_NOEXEC : 0);
 }
 
 static void
@@ -113,7 +122,8 @@ parse_line(const char *line, const char *end, struct mount_entry *entry)
     return -1;
   entry->root = unescape(field[3], len[3]);
   entry->mount_point = unescape(field[4], len[4]);
-  entry->is_read_only = has_ro(field[5], len[5]);
+  entry->is_read_only = has_option(field[5], len[5], "ro");
+  entry->attributes = attributes_of(field[5], len[5]);
   do { /* optional fields, up to a lone dash */
     if (!next_field(&line, end, &field[0], &len[0]))
       return -1;
@@ -124,7 +134,7 @@ parse_line(const char *line, const char *end, struct mount_entry *entry)
   entry->source = unescape(field[1], len[1]);
   /* a source may be empty, and is then the next field in disguise */
   entry->is_super_read_only =
-      next_field(&line, end, &field[2], &len[2]) && has_ro(field[2], len[2]);
+      next_field(&line, end, &field[2], &len[2]) && has_option(field[2], len[2], "ro");
   return 0;
 }
 
@@ -197,6 +207,19 @@ mount_table_of_device(const struct mount_table *table, dev_t device, const char 
   for (size_t i = 0; i < table->count; i++) {
     const struct mount_entry *entry = &table->entries[i];
     if (entry->device == device && (!except || strcmp(entry->mount_point, except) != 0))
+      return entry;
+  }
+  return NULL;
+}
+
+const struct mount_entry *
+mount_table_of_node(const struct mount_table *table, const char *device,
+                    const struct mount_entry *behind)
+{
+  const char *name = strrchr(device, '/');
+  for (size_t i = behind ? (size_t)(behind - table->entries) + 1 : 0; i < table->count; i++) {
+    const struct mount_entry *entry = &table->entries[i];
+    if (strcmp(entry->type, "devtmpfs") == 0 && strcmp(entry->root, name) == 0)
       return entry;
   }
   return NULL;

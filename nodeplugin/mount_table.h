@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "lib/base/error.h"
@@ -15,6 +16,7 @@ struct mount_entry {
   char *root;              /* what of the filesystem is mounted */
   char *mount_point;       /* … */
   bool is_read_only;       /* this mount; the filesystem may be writable elsewhere */
+  uint64_t attributes;     /* of this mount: MOUNT_ATTR_NOSUID, _NODEV, _NOEXEC */
   char *type;              /* "ext4" */
   char *source;            /* "/dev/rbd0" */
   bool is_super_read_only; /* the filesystem itself: an error makes it so */
@@ -35,5 +37,9 @@ const struct mount_entry *mount_table_at(const struct mount_table *table, const 
 /* The first mount of a filesystem on this block device that is not on `except` (may be NULL). */
 const struct mount_entry *mount_table_of_device(const struct mount_table *table, dev_t device,
                                                 const char *except);
+/* The next mount of a device's node, "/dev/rbd0", behind entry `behind` (NULL: the first); NULL
+ * when there is none. */
+const struct mount_entry *mount_table_of_node(const struct mount_table *table, const char *device,
+                                              const struct mount_entry *behind);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NodePublishVolume and NodeUnpublishVolume: what is staged appears at a pod's path. */
 #include <string.h>
+#include <sys/mount.h>
 
 #include "csi/volume/capability.h"
 #include "csi/volume/inline_request.h"
@@ -8,8 +9,12 @@
 #include "csi/volume/volume_id.h"
 #include "lib/base/memory.h"
 #include "nodeplugin/block_device.h"
+#include "nodeplugin/device_use.h"
+#include "nodeplugin/filesystem.h"
+#include "nodeplugin/inline_note.h"
 #include "nodeplugin/inline_publish.h"
 #include "nodeplugin/mapper_table.h"
+#include "nodeplugin/mount_owner.h"
 #include "nodeplugin/mount_table.h"
 #include "nodeplugin/mounter.h"
 #include "nodeplugin/node.h"
@@ -23,6 +28,7 @@ struct publishing {
   struct mapping mapping;
   struct target_path staging;
   struct target_path target;
+  struct mount_options options;
   bool is_read_only;
 };
 
@@ -72,6 +78,9 @@ find_device(struct publishing *p, struct error **err)
   return 0;
 }
 
+/* What must not be lost when a target is there already. */
+#define LASTING_ATTRIBUTES (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
+
 /* What is at the target: *ret_is_done when it is what is asked for. */
 static int
 look_at_target(const struct publishing *p, dev_t number, bool *ret_is_done, struct error **err)
@@ -89,6 +98,7 @@ look_at_target(const struct publishing *p, dev_t number, bool *ret_is_done, stru
     is_ours = there->device == number;
     is_same_mode = there->is_read_only == p->is_read_only;
   }
+  bool lacks_option = is_ours && (p->options.attributes & LASTING_ATTRIBUTES & ~there->attributes);
   int r = 0;
   if (there && !is_ours)
     r = error_set(err, ERROR_ALREADY_EXISTS, "'%s' is mounted at '%s' already", there->source,
@@ -96,6 +106,10 @@ look_at_target(const struct publishing *p, dev_t number, bool *ret_is_done, stru
   else if (is_ours && !is_same_mode)
     r = error_set(err, ERROR_ALREADY_EXISTS, "it is published at '%s' already, %s", p->target.real,
                   there->is_read_only ? "read-only" : "writable");
+  else if (lacks_option)
+    r = error_set(err, ERROR_ALREADY_EXISTS,
+                  "it is published at '%s' already, without an option that is asked for now",
+                  p->target.real);
   *ret_is_done = is_ours;
   mount_table_clear(&table);
   return r;
@@ -105,28 +119,10 @@ look_at_target(const struct publishing *p, dev_t number, bool *ret_is_done, stru
 static int
 check_single_writer(const struct publishing *p, struct error **err)
 {
-  const Csi__V1__VolumeCapability *capability = p->request->volume_capability;
-  struct mount_table table;
-  if (capability->access_mode->mode !=
+  if (p->request->volume_capability->access_mode->mode !=
       CSI__V1__VOLUME_CAPABILITY__ACCESS_MODE__MODE__SINGLE_NODE_SINGLE_WRITER)
     return 0;
-  if (mount_table_read(&table, err) < 0)
-    return -1;
-  const char *node_name = strrchr(p->mapping.device, '/'), *other = NULL;
-  for (size_t i = 0; i < table.count && !other; i++) {
-    const struct mount_entry *entry = &table.entries[i];
-    bool is_ours = entry->device == p->mapping.number ||
-                   (strcmp(entry->root, node_name) == 0 && strcmp(entry->type, "devtmpfs") == 0);
-    if (is_ours && strcmp(entry->mount_point, p->target.real) != 0 &&
-        strcmp(entry->mount_point, p->request->staging_target_path) != 0)
-      other = entry->mount_point;
-  }
-  int r = other
-              ? error_set(err, ERROR_FAILED_PRECONDITION,
-                          "it is published at '%s', and its access mode allows one pod only", other)
-              : 0;
-  mount_table_clear(&table);
-  return r;
+  return device_use_check_single(&p->mapping, p->target.real, p->request->staging_target_path, err);
 }
 
 static int
@@ -135,6 +131,8 @@ publish_block(struct publishing *p, struct error **err)
   CLEANUP(freep) char *device = xstrdup(p->mapping.device);
   bool is_done;
   dev_t number;
+  if (device_use_check_not_mounted(&p->mapping, err) < 0)
+    return -1;
   if (p->is_read_only && !p->mapping.is_read_only) {
     free(device);
     device = NULL;
@@ -159,16 +157,19 @@ check_staging(const struct publishing *p, struct error **err)
   if (mount_table_read(&table, err) < 0)
     return -1;
   const struct mount_entry *there = mount_table_at(&table, p->staging.real);
-  bool is_staged = there && there->device == p->mapping.number;
+  const char *asked = p->request->volume_capability->mount->fs_type;
+  int r = !there || there->device != p->mapping.number ? not_staged(err)
+          : *asked && strcmp(asked, there->type) != 0
+              ? error_set(err, ERROR_FAILED_PRECONDITION, "it is staged as %s, and %s is asked for",
+                          there->type, asked)
+              : 0;
   mount_table_clear(&table);
-  return is_staged ? 0 : not_staged(err);
+  return r;
 }
 
 static int
 publish_filesystem(struct publishing *p, struct error **err)
 {
-  const Csi__V1__VolumeCapability__MountVolume *mount = p->request->volume_capability->mount;
-  struct mount_options options;
   bool is_done;
   if (target_path_open(p->node->kubelet_dir, "staging_target_path", p->request->staging_target_path,
                        &p->staging, err) < 0 ||
@@ -176,14 +177,26 @@ publish_filesystem(struct publishing *p, struct error **err)
     return -1;
   if (is_done)
     return 0;
-  if (mount_options_parse(*mount->fs_type ? mount->fs_type : "ext4", mount->mount_flags,
-                          mount->n_mount_flags, "", &options, err) < 0)
+  if (target_path_make_folder(&p->target, err) < 0)
     return -1;
-  int r = target_path_make_folder(&p->target, err);
-  if (r == 0)
-    r = mounter_bind(&p->staging, &options, p->is_read_only, &p->target, err);
-  mount_options_clear(&options);
-  return r;
+  return mounter_bind(&p->staging, &p->options, p->is_read_only, &p->target, err);
+}
+
+/* "ro" among the options asks for as much as the request's own field does. */
+static int
+read_options(struct publishing *p, struct error **err)
+{
+  const Csi__V1__VolumeCapability *capability = p->request->volume_capability;
+  p->is_read_only = p->request->readonly || capability_is_read_only(capability);
+  if (is_block(capability))
+    return 0;
+  const Csi__V1__VolumeCapability__MountVolume *mount = capability->mount;
+  const char *fs_type = *mount->fs_type ? mount->fs_type : FILESYSTEM_DEFAULT;
+  if (mount_options_parse(fs_type, mount->mount_flags, mount->n_mount_flags, "", &p->options, err) <
+      0)
+    return -1;
+  p->is_read_only = p->is_read_only || option_list_find(&p->options.filesystem, "ro");
+  return 0;
 }
 
 static int
@@ -192,9 +205,8 @@ publish(struct publishing *p, struct error **err)
   const Csi__V1__NodePublishVolumeRequest *request = p->request;
   if (target_path_open(p->node->kubelet_dir, "target_path", request->target_path, &p->target, err) <
           0 ||
-      find_device(p, err) < 0)
+      read_options(p, err) < 0 || find_device(p, err) < 0)
     return -1;
-  p->is_read_only = request->readonly || capability_is_read_only(request->volume_capability);
   if (!p->is_read_only && p->mapping.is_read_only)
     return error_set(err, ERROR_FAILED_PRECONDITION, "it is staged read-only");
   if (check_single_writer(p, err) < 0)
@@ -209,6 +221,7 @@ publish_staged(struct node *node, const Csi__V1__NodePublishVolumeRequest *reque
   struct publishing p = {
       .node = node, .request = request, .staging.parent = -1, .target.parent = -1};
   int r = publish(&p, err);
+  mount_options_clear(&p.options);
   mapping_clear(&p.mapping);
   target_path_clear(&p.staging);
   target_path_clear(&p.target);
@@ -243,12 +256,16 @@ unpublish(struct node *node, const Csi__V1__NodeUnpublishVolumeRequest *request,
   struct target_path target;
   struct volume_id id;
   CLEANUP(error_freep) struct error *failure = NULL;
+  bool is_handle = volume_id_decode(request->volume_id, &id, NULL) == 0;
+  bool is_known = is_handle || inline_note_read(node, request->volume_id, &id);
   int r =
       target_path_open(node->kubelet_dir, "target_path", request->target_path, &target, &failure);
   if (r < 0 && failure->code != ERROR_NOT_FOUND)
     return error_set(err, failure->code, "%s", failure->message);
   if (r == 0) {
-    r = mounter_unmount(&target, err);
+    r = mount_owner_check(node, is_known ? &id : NULL, &target, err);
+    if (r == 0)
+      r = mounter_unmount(&target, err);
     if (r == 0)
       r = target_path_remove(&target, err);
     target_path_clear(&target);
@@ -256,7 +273,7 @@ unpublish(struct node *node, const Csi__V1__NodeUnpublishVolumeRequest *request,
       return -1;
   }
   struct mapping mapping = {0};
-  if (volume_id_decode(request->volume_id, &id, NULL) < 0)
+  if (!is_handle)
     return inline_unpublish(node, request->volume_id, err); /* no handle of ours: kubelet's own */
   if (!mapper_find(&node->env, &id, &mapping))
     return 0;

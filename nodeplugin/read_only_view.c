@@ -2,7 +2,6 @@
 #include "nodeplugin/read_only_view.h"
 
 #include <stdbool.h>
-#include <string.h>
 
 #include "lib/base/memory.h"
 #include "nodeplugin/block_device.h"
@@ -31,10 +30,7 @@ is_bound(const char *view)
   struct mount_table table;
   if (mount_table_read(&table, NULL) < 0)
     return true;
-  bool found = false;
-  for (size_t i = 0; i < table.count && !found; i++)
-    found = strcmp(table.entries[i].root, strrchr(view, '/')) == 0 &&
-            strcmp(table.entries[i].type, "devtmpfs") == 0;
+  bool found = mount_table_of_node(&table, view, NULL) != NULL;
   mount_table_clear(&table);
   return found;
 }

@@ -6,6 +6,7 @@
 #include "lib/base/memory.h"
 #include "nodeplugin/attach.h"
 #include "nodeplugin/blank_volume.h"
+#include "nodeplugin/device_use.h"
 #include "nodeplugin/filesystem.h"
 #include "nodeplugin/mount_table.h"
 #include "nodeplugin/mounter.h"
@@ -30,12 +31,16 @@ look_at_target(const struct staging *s, bool *ret_is_done, bool *ret_is_mounted,
   if (mount_table_read(&table, err) < 0)
     return -1;
   const struct mount_entry *there = mount_table_at(&table, s->target->real);
+  const char *asked = s->mount->fs_type;
   *ret_is_done = there && there->device == s->mapping->number;
   *ret_is_mounted = mount_table_of_device(&table, s->mapping->number, NULL) != NULL;
-  int r = there && !*ret_is_done
-              ? error_set(err, ERROR_FAILED_PRECONDITION, "'%s' is mounted at '%s' already",
-                          there->source, s->target->real)
-              : 0;
+  int r = 0;
+  if (there && !*ret_is_done)
+    r = error_set(err, ERROR_FAILED_PRECONDITION, "'%s' is mounted at '%s' already", there->source,
+                  s->target->real);
+  else if (there && *asked && strcmp(asked, there->type) != 0)
+    r = error_set(err, ERROR_ALREADY_EXISTS, "it is staged at '%s' already, as %s", s->target->real,
+                  there->type);
   mount_table_clear(&table);
   return r;
 }
@@ -150,7 +155,8 @@ stage(struct staging *s, struct error **err)
   struct mount_options options;
   bool is_done, is_mounted;
   if (target_path_make_folder(s->target, err) < 0 ||
-      look_at_target(s, &is_done, &is_mounted, err) < 0)
+      look_at_target(s, &is_done, &is_mounted, err) < 0 ||
+      device_use_check_no_disk(s->mapping, err) < 0)
     return -1;
   if (is_done)
     return go_on_growing(s, err);

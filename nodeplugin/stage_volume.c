@@ -12,7 +12,7 @@
 #include "nodeplugin/attach.h"
 #include "nodeplugin/filesystem.h"
 #include "nodeplugin/mapper_table.h"
-#include "nodeplugin/mount_table.h"
+#include "nodeplugin/mount_owner.h"
 #include "nodeplugin/mounter.h"
 #include "nodeplugin/stage_filesystem.h"
 
@@ -64,27 +64,6 @@ prepare(struct staging *s, struct error **err)
   return 0;
 }
 
-/* What is mounted at the staging path must be the volume's, unless its device is gone and that
- * cannot be told any more. */
-static int
-check_target(struct node *node, const struct volume_id *id, const struct target_path *target,
-             struct error **err)
-{
-  struct mapping mapping = {0};
-  struct mount_table table;
-  if (mount_table_read(&table, err) < 0)
-    return -1;
-  const struct mount_entry *there = mount_table_at(&table, target->real);
-  bool is_other = there && mapper_find(&node->env, id, &mapping) && there->device != mapping.number;
-  int r = is_other ? error_set(err, ERROR_FAILED_PRECONDITION,
-                               "'%s' is mounted at '%s', which is not this volume", there->source,
-                               target->real)
-                   : 0;
-  mapping_clear(&mapping);
-  mount_table_clear(&table);
-  return r;
-}
-
 static int
 stage(struct staging *s, struct error **err)
 {
@@ -104,7 +83,7 @@ stage(struct staging *s, struct error **err)
       stage_filesystem(s->node, &s->volume, &s->mapping, capability->mount, &s->target, err) == 0)
     return 0;
   if (is_new) { /* kubelet may not unstage what was never staged */
-    if (check_target(s->node, &s->volume.id, &s->target, NULL) == 0)
+    if (mount_owner_check(s->node, &s->volume.id, &s->target, NULL) == 0)
       (void)mounter_unmount(&s->target, NULL);
     (void)detach_volume(s->node, &s->volume.id, NULL);
   }
@@ -141,7 +120,7 @@ unstage(struct node *node, const Csi__V1__NodeUnstageVolumeRequest *request, str
     return 0; /* we never gave such an id out: it is not staged */
   if (target_path_open(node->kubelet_dir, "staging_target_path", request->staging_target_path,
                        &target, &failure) == 0) {
-    int r = check_target(node, &id, &target, err);
+    int r = mount_owner_check(node, &id, &target, err);
     if (r == 0)
       r = attach_check_unused(node, &id, target.real, err);
     if (r == 0)

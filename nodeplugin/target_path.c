@@ -145,6 +145,9 @@ target_path_remove(const struct target_path *target, struct error **err)
   struct stat now;
   if (!target_path_stat(target, &now))
     return 0;
+  if (!S_ISDIR(now.st_mode) && (!S_ISREG(now.st_mode) || now.st_size > 0))
+    return error_set(err, ERROR_FAILED_PRECONDITION,
+                     "'%s' was not made by this driver: it is left alone", target->real);
   if (SYS_CALL(unlinkat(target->parent, target->name, S_ISDIR(now.st_mode) ? AT_REMOVEDIR : 0)) ==
           0 ||
       errno == ENOENT)

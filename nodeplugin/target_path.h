@@ -31,8 +31,8 @@ bool target_path_stat(const struct target_path *target, struct stat *ret_stat);
 /* Makes a folder, or an empty file, to mount on; fine when one is there. */
 int target_path_make_folder(const struct target_path *target, struct error **err);
 int target_path_make_file(const struct target_path *target, struct error **err);
-/* Removes it, be it a folder or a file; fine when it is gone. A folder that holds something stays:
- * FAILED_PRECONDITION. */
+/* Removes what target_path_make_folder() or _file() has made; fine when it is gone. What holds
+ * something, or is neither, stays: FAILED_PRECONDITION. */
 int target_path_remove(const struct target_path *target, struct error **err);
 
 #endif

@@ -2,6 +2,7 @@
 """Paths, contexts and options that would lead the plugin to other places of the host."""
 
 import os
+import stat
 
 import pytest
 
@@ -114,8 +115,13 @@ REFUSED_OPTIONS = {
     "ext4": ["errors=panic", "remount", "bind", "move", "loop=/dev/loop0", "journal_path=/dev/sda",
              "journal_dev=8", "x-systemd.automount", "context=system_u:object_r:x", "suid", "dev",
              "usrjquota=/etc/passwd", "commit=1 remount", "commit=/etc", "noatime=1", "commit",
-             "source=/dev/sda", "logbsize=256k", "shared", "subset=pid"],
-    "xfs": ["logdev=/dev/sda", "rtdev=/dev/sda", "data=journal"],
+             "source=/dev/sda", "logbsize=256k", "shared", "subset=pid", "exec", "user", "owner",
+             "fscontext=x", "defcontext=x", "rootcontext=x", "seclabel", "loop", "nofail", "uid=0",
+             "noatime,suid", "noatime,,dev", "noatime,context=\"a,b\"", "'noatime'", "commit=\"5\"",
+             "noatime\nsuid", "commit=5\n", "commit=5\\,suid", "commit=", "=5", "commit=5=6",
+             "noatime ", "NOATIME", "noatime\tsuid", "commit=" + "5" * 300,
+             ",".join(["discard"] * 3 + ["x" * 5000])],
+    "xfs": ["logdev=/dev/sda", "rtdev=/dev/sda", "data=journal", "noatime,logdev=/dev/sda"],
 }
 
 
@@ -160,6 +166,37 @@ def test_bad_requests(node, client, create):
         ({"volume_capability": None}, "volume_capability is needed"),
         ({"volume_capability": capability("MULTI_NODE_MULTI_WRITER", "ext4")}, "ReadWriteMany"),
         ({"volume_capability": capability(fs_type="btrfs")}, "fs_type 'btrfs' is not served"),
+        ({"volume_capability": capability(fs_type="ext3")}, "fs_type 'ext3' is not served"),
+        ({"volume_capability": capability(fs_type="ext4 ")}, "is not served"),
+        ({"volume_capability": capability(fs_type="EXT4")}, "is not served"),
+        ({"volume_capability": capability(fs_type="../../bin/sh")}, "is not served"),
+        ({"volume_capability": capability(fs_type="ext4\nxfs")}, "is not served"),
+        ({"volume_capability": {"access_mode": {"mode": "SINGLE_NODE_WRITER"}}}, "volume_capability"),
+        ({"volume_capability": {"mount": {}}}, "volume_capability"),
     ]:
         with refused(CODES.INVALID_ARGUMENT, said):
             staged.stage(**fields)
+    assert node.leftovers() == []
+
+
+def test_what_is_not_a_folder(node, client, create):
+    """Where a folder, or a disk's file, is to be, something else is."""
+    staged = Staged(client, node, create("v"), "ext4")
+    os.rmdir(staged.staging)
+    for make in (lambda path: open(path, "w", encoding="ascii").close(), os.mkfifo,
+                 lambda path: os.mknod(path, stat.S_IFBLK | 0o600, os.makedev(7, 200))):
+        make(staged.staging)
+        with refused(CODES.INVALID_ARGUMENT, "is there and is no folder"):
+            staged.stage()
+        assert node.leftovers() == []
+        os.unlink(staged.staging)
+    with staged:
+        open(node.target("pod"), "w", encoding="ascii").close()
+        with refused(CODES.INVALID_ARGUMENT, "is there and is no folder"):
+            staged.publish()
+    with Staged(client, node, create("disk")) as disk:
+        os.makedirs(node.target("disk"))
+        with refused(CODES.INVALID_ARGUMENT, "is there and is no file"):
+            disk.publish("disk")
+    os.rmdir(node.target("disk"))
+    os.unlink(node.target("pod"))

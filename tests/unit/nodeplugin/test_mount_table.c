@@ -2,6 +2,7 @@
 #include "nodeplugin/mount_table.h"
 
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/sysmacros.h>
 
 #include "tests/unit/unit.h"
@@ -30,6 +31,8 @@ test_lines_are_taken_apart(void)
   CHECK_STRING(table.entries[1].root, "/rbd0");
   CHECK_STRING(table.entries[4].root, "/sub\\dir");
   CU_ASSERT(!table.entries[0].is_super_read_only); /* errors=remount-ro is not ro */
+  CHECK_NUMBER(table.entries[1].attributes, MOUNT_ATTR_NOSUID);
+  CHECK_NUMBER(table.entries[2].attributes, 0);
   mount_table_clear(&table);
 }
 
@@ -54,6 +57,19 @@ test_mounts_of_a_device_are_found(void)
   CHECK_STRING(mount_table_of_device(&table, device, "/var/lib/kubelet/a b")->mount_point,
                "/var/lib/kubelet/c");
   CU_ASSERT_PTR_NULL(mount_table_of_device(&table, makedev(252, 32), NULL));
+  mount_table_clear(&table);
+}
+
+static void
+test_mounts_of_a_node_are_found(void)
+{
+  struct mount_table table;
+  REQUIRE(mount_table_parse(usual, &table, NULL) == 0);
+  const struct mount_entry *entry = mount_table_of_node(&table, "/dev/rbd0", NULL);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
+  CHECK_STRING(entry->mount_point, "/var/lib/kubelet/block");
+  CU_ASSERT_PTR_NULL(mount_table_of_node(&table, "/dev/rbd0", entry));
+  CU_ASSERT_PTR_NULL(mount_table_of_node(&table, "/dev/rbd1", NULL)); /* a filesystem is none */
   mount_table_clear(&table);
 }
 
@@ -90,4 +106,5 @@ test_our_own_table_can_be_read(void)
 
 UNIT_MAIN("nodeplugin/mount_table", UNIT_TEST(test_lines_are_taken_apart),
           UNIT_TEST(test_the_topmost_mount_is_found), UNIT_TEST(test_mounts_of_a_device_are_found),
-          UNIT_TEST(test_what_is_no_line_is_refused), UNIT_TEST(test_our_own_table_can_be_read))
+          UNIT_TEST(test_mounts_of_a_node_are_found), UNIT_TEST(test_what_is_no_line_is_refused),
+          UNIT_TEST(test_our_own_table_can_be_read))

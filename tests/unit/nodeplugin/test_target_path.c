@@ -42,6 +42,9 @@ test_a_path_below_is_opened(void)
   CHECK_NUMBER(target_path_make_folder(&target, &err), -1);
   CHECK_ERROR(&err, ERROR_INVALID_ARGUMENT, "is no folder");
   CHECK_NUMBER(target_path_remove(&target, NULL), 0);
+  temp_dir_write(pods, "mount", "not ours");
+  CHECK_NUMBER(target_path_remove(&target, &err), -1);
+  CHECK_ERROR(&err, ERROR_FAILED_PRECONDITION, "was not made by this driver");
   target_path_clear(&target);
 }
 
