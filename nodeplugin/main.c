@@ -18,6 +18,7 @@
 #include "lib/base/text.h"
 #include "nodeplugin/helper_cgroup.h"
 #include "nodeplugin/inline_collector.h"
+#include "nodeplugin/io_watch.h"
 #include "nodeplugin/node.h"
 #include "nodeplugin/options.h"
 #include "nodeplugin/reattacher.h"
@@ -192,6 +193,7 @@ run(struct options *options, struct error **err)
       clusters_open(options->config, fence, &clusters, err) < 0)
     return -1;
   CLEANUP(keyed_locks_freep) struct keyed_locks *locks = keyed_locks_new();
+  CLEANUP(io_watch_freep) struct io_watch *io_watch = io_watch_new();
   struct node node = {.driver_name = options->driver_name,
                       .name = name,
                       .kubelet_dir = kubelet_dir,
@@ -201,7 +203,8 @@ run(struct options *options, struct error **err)
                       .env.run_dir = options->run_dir,
                       .env.helpers = helpers,
                       .clusters = clusters,
-                      .locks = locks};
+                      .locks = locks,
+                      .io_watch = io_watch};
   if (serve(options, &signals, &node, err) < 0)
     return -1;
   log_info("stopped");

@@ -13,6 +13,7 @@
 #include "nodeplugin/mapper.h"
 
 struct inline_collector;
+struct io_watch;
 
 struct node {
   const char *driver_name;
@@ -24,6 +25,7 @@ struct node {
   struct mapper_env env;
   struct clusters *clusters;
   struct keyed_locks *locks;
+  struct io_watch *io_watch;
   struct inline_collector *collector;
 };
 

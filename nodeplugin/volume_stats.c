@@ -6,7 +6,11 @@
 #include "csi/volume/volume_id.h"
 #include "lib/base/memory.h"
 #include "nodeplugin/block_device.h"
+#include "nodeplugin/io_watch.h"
 #include "nodeplugin/published_path.h"
+
+/* As long as a slow cluster may take, and Ceph needs to replace an OSD that died. */
+#define ABNORMAL_WAIT_MS 30000
 
 static Csi__V1__VolumeUsage *
 usage(Csi__V1__VolumeUsage__Unit unit, uint64_t total, uint64_t available, uint64_t used)
@@ -45,15 +49,22 @@ measure(const struct published_path *path, Csi__V1__NodeGetVolumeStatsResponse *
   return 0;
 }
 
+/* waited_ms: how long the device's requests have been waiting. */
 static Csi__V1__VolumeCondition *
-condition(const struct published_path *path)
+condition(const struct published_path *path, int64_t waited_ms)
 {
   Csi__V1__VolumeCondition *made = xcalloc(1, sizeof(*made));
   csi__v1__volume_condition__init(made);
-  made->abnormal = !path->mapping.is_alive || path->is_super_read_only;
+  bool hangs = waited_ms >= ABNORMAL_WAIT_MS;
+  made->abnormal = !path->mapping.is_alive || hangs || path->is_super_read_only;
   if (!path->mapping.is_alive)
     made->message = xasprintf("what served its device '%s' (%s) has died", path->mapping.device,
                               path->mapping.mapper->name);
+  else if (hangs)
+    made->message =
+        xasprintf("no I/O of its device '%s' (%s) was finished for %lld s: the cluster, "
+                  "or the way to it, is down",
+                  path->mapping.device, path->mapping.mapper->name, (long long)waited_ms / 1000);
   else if (path->is_super_read_only)
     made->message = xasprintf("its %s filesystem is read-only: it has found an error, or was "
                               "mounted so",
@@ -79,9 +90,12 @@ node_get_volume_stats(void *context, const ProtobufCMessage *message, ProtobufCM
   if (published_path_open(context, request->volume_id, request->volume_path,
                           request->staging_target_path, &path, err) < 0)
     return error_wrap(err, "volume '%.*s'", VOLUME_ID_MAX, request->volume_id);
-  answer->volume_condition = condition(&path);
-  /* A device that nobody serves has nothing to say. */
-  int r = path.mapping.is_alive ? measure(&path, answer, err) : 0;
+  const struct node *node = context;
+  int64_t waited_ms = io_watch_look(node->io_watch, path.mapping.number);
+  answer->volume_condition = condition(&path, waited_ms);
+  /* A device that nobody serves, or that does not answer, has nothing to say. */
+  bool answers = path.mapping.is_alive && waited_ms < ABNORMAL_WAIT_MS;
+  int r = answers ? measure(&path, answer, err) : 0;
   published_path_clear(&path);
   return r < 0 ? error_wrap(err, "volume '%.*s'", VOLUME_ID_MAX, request->volume_id) : 0;
 }
