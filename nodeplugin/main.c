@@ -20,6 +20,7 @@
 #include "nodeplugin/inline_collector.h"
 #include "nodeplugin/io_watch.h"
 #include "nodeplugin/node.h"
+#include "nodeplugin/node_labels.h"
 #include "nodeplugin/options.h"
 #include "nodeplugin/reattacher.h"
 #include "nodeplugin/registration.h"
@@ -183,11 +184,14 @@ run(struct options *options, struct error **err)
   CLEANUP(fence_closep) struct fence *fence = NULL;
   CLEANUP(clusters_closep) struct clusters *clusters = NULL;
   CLEANUP(helper_cgroup_freep) struct helper_cgroup *helpers = NULL;
+  CLEANUP(node_labels_closep) struct node_labels *labels = NULL;
   if (!kubelet_dir)
     return error_set_errno(err, errno, "--kubelet-dir '%s'", options->kubelet_dir);
   if (name_node(options, &name, err) < 0 || make_run_dir(options->run_dir, err) < 0 ||
       (options->topology_file &&
        topology_read_file(&options->topology, options->topology_file, err) < 0) ||
+      (options->topology_from_node &&
+       node_labels_open(name, &options->topology_labels, &labels, err) < 0) ||
       (options->helper_cgroups && helper_cgroup_open(options->helper_cgroups, &helpers, err) < 0) ||
       fence_open(fence_dir, &fence, err) < 0 ||
       clusters_open(options->config, fence, &clusters, err) < 0)
@@ -200,6 +204,7 @@ run(struct options *options, struct error **err)
                       .mapper = options->mapper,
                       .max_volumes = (int64_t)options->max_volumes,
                       .topology = options->topology,
+                      .labels = labels,
                       .env.run_dir = options->run_dir,
                       .env.helpers = helpers,
                       .clusters = clusters,

@@ -14,14 +14,16 @@
 
 struct inline_collector;
 struct io_watch;
+struct node_labels;
 
 struct node {
   const char *driver_name;
-  const char *name;        /* of this node */
-  const char *kubelet_dir; /* as realpath() has it: every target lies in there */
-  const char *mapper;      /* where a volume does not say: a mapper's name, or "auto" */
-  int64_t max_volumes;     /* 0: no limit */
-  struct string_map topology;
+  const char *name;           /* of this node */
+  const char *kubelet_dir;    /* as realpath() has it: every target lies in there */
+  const char *mapper;         /* where a volume does not say: a mapper's name, or "auto" */
+  int64_t max_volumes;        /* 0: no limit */
+  struct string_map topology; /* as the command line has it */
+  struct node_labels *labels; /* what the API server has to add; NULL: it is not asked */
   struct mapper_env env;
   struct clusters *clusters;
   struct keyed_locks *locks;

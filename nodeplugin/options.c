@@ -40,6 +40,9 @@ static const char help_text[] =
     "  --topology-file=FILE       the same, from the node's labels as the downward API writes "
     "them:\n"
     "                             lines of KEY=\"VALUE\", of which those of topology are taken\n"
+    "  --topology-from-node       the same, from the labels of the Node object at the API server;\n"
+    "                             KUBECONFIG, or the pod's service account, says who asks\n"
+    "  --topology-label=KEY       with that, one more label to take; may be repeated\n"
     "  --max-volumes=N            how many volumes this node takes, 0 for no limit (default 0)\n"
     "  --log-level=LEVEL          error, warn, info or debug (default info)\n"
     "  --grace-seconds=N          on SIGTERM, calls under way may take so long (default 25)\n"
@@ -67,6 +70,8 @@ enum {
   OPTION_HELPER_CGROUPS,
   OPTION_TOPOLOGY,
   OPTION_TOPOLOGY_FILE,
+  OPTION_TOPOLOGY_FROM_NODE,
+  OPTION_TOPOLOGY_LABEL,
   OPTION_MAX_VOLUMES,
   OPTION_LOG_LEVEL,
   OPTION_GRACE,
@@ -90,6 +95,8 @@ static const struct option long_options[] = {
     {"helper-cgroups", required_argument, NULL, OPTION_HELPER_CGROUPS},
     {"topology", required_argument, NULL, OPTION_TOPOLOGY},
     {"topology-file", required_argument, NULL, OPTION_TOPOLOGY_FILE},
+    {"topology-from-node", no_argument, NULL, OPTION_TOPOLOGY_FROM_NODE},
+    {"topology-label", required_argument, NULL, OPTION_TOPOLOGY_LABEL},
     {"max-volumes", required_argument, NULL, OPTION_MAX_VOLUMES},
     {"log-level", required_argument, NULL, OPTION_LOG_LEVEL},
     {"grace-seconds", required_argument, NULL, OPTION_GRACE},
@@ -175,6 +182,15 @@ parse_one(int option, const char *value, struct options *options, struct error *
     return parse_mapper(value, &options->mapper, err);
   case OPTION_TOPOLOGY:
     return topology_add(&options->topology, value, err) < 0 ? error_wrap(err, "--topology") : 0;
+  case OPTION_TOPOLOGY_FROM_NODE:
+    options->topology_from_node = true;
+    return 0;
+  case OPTION_TOPOLOGY_LABEL:
+    if (!topology_is_key(value))
+      return error_set(err, ERROR_INVALID_ARGUMENT, "--topology-label: '%.128s' is no label's key",
+                       value);
+    string_map_set(&options->topology_labels, value, "");
+    return 0;
   case OPTION_MAX_VOLUMES:
     return parse_number("max-volumes", value, 0, 65536, &options->max_volumes, err);
   case OPTION_LOG_LEVEL:
@@ -238,4 +254,5 @@ void
 options_clear(struct options *options)
 {
   string_map_clear(&options->topology);
+  string_map_clear(&options->topology_labels);
 }

@@ -3,6 +3,7 @@
 #ifndef NODEPLUGIN_OPTIONS_H
 #define NODEPLUGIN_OPTIONS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/base/error.h"
@@ -22,6 +23,8 @@ struct options {
   const char *helper_cgroups; /* NULL: helpers stay in ours */
   const char *topology_file;  /* NULL: none */
   struct string_map topology;
+  struct string_map topology_labels; /* keys of labels, besides those of topology */
+  bool topology_from_node;
   enum log_level log_level;
   int64_t grace_ms;
   int64_t rpc_timeout_ms;

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "lib/base/memory.h"
@@ -14,8 +13,14 @@
 /* CSI's limits: a prefix of 63 bytes, a name of 63, a value of 63. */
 #define PART_MAX 63
 
-static bool
-is_key(const char *key)
+bool
+topology_is_label(const char *key)
+{
+  return text_starts_with(key, LABEL_PREFIX);
+}
+
+bool
+topology_is_key(const char *key)
 {
   const char *slash = strchr(key, '/');
   if (!slash)
@@ -24,10 +29,11 @@ is_key(const char *key)
   return text_is_plain_name(prefix, PART_MAX) && text_is_plain_name(slash + 1, PART_MAX);
 }
 
-static int
-add(struct string_map *topology, const char *key, const char *value, struct error **err)
+int
+topology_add_segment(struct string_map *topology, const char *key, const char *value,
+                     struct error **err)
 {
-  if (!is_key(key) || (*value && !text_is_plain_name(value, PART_MAX)))
+  if (!topology_is_key(key) || (*value && !text_is_plain_name(value, PART_MAX)))
     return error_set(err, ERROR_INVALID_ARGUMENT, "'%.128s=%.64s' is not KEY=VALUE as CSI has it",
                      key, value);
   string_map_set(topology, key, value);
@@ -41,7 +47,7 @@ topology_add(struct string_map *topology, const char *text, struct error **err)
   if (!equals)
     return error_set(err, ERROR_INVALID_ARGUMENT, "'%.128s' is not KEY=VALUE", text);
   CLEANUP(freep) char *key = xstrndup(text, (size_t)(equals - text));
-  return add(topology, key, equals + 1, err);
+  return topology_add_segment(topology, key, equals + 1, err);
 }
 
 int
@@ -51,7 +57,7 @@ topology_add_labels(struct string_map *topology, const char *text, struct error 
     size_t len = strcspn(text, "\n");
     CLEANUP(freep) char *line = xstrndup(text, len);
     text += len + (text[len] == '\n');
-    if (!text_starts_with(line, LABEL_PREFIX))
+    if (!topology_is_label(line))
       continue;
     char *value = strstr(line, "=\"");
     size_t end = strlen(line);
@@ -59,7 +65,7 @@ topology_add_labels(struct string_map *topology, const char *text, struct error 
       return error_set(err, ERROR_INVALID_ARGUMENT, "'%.128s' is not KEY=\"VALUE\"", line);
     line[end - 1] = '\0';
     *value = '\0';
-    if (add(topology, line, value + 2, err) < 0)
+    if (topology_add_segment(topology, line, value + 2, err) < 0)
       return -1;
   }
   return 0;

@@ -23,7 +23,7 @@ FULL = {
     "csiDriver": {"attachRequired": True},
     "populator": {"allowLocalAddresses": True, "secretNamespaces": ["default"]},
     "sidecars": {"resizer": {"volumeAttributesClasses": True}},
-    "node": {"topology": True},
+    "node": {"topology": "node", "topologyLabels": ["example.com/rack"]},
     "hostPathImages": {"enabled": True},
     "goldenImages": {"enabled": True, "namespace": "golden-images"},
     "enableCommonBootImageImport": True,

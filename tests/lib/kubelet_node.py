@@ -11,8 +11,8 @@ from node import Node
 
 class KubeletNode(Node):
 
-    def __init__(self, ceph_dir, arguments=()):
-        super().__init__(ceph_dir, name=os.environ["KUBELET_NODE"])
+    def __init__(self, ceph_dir, arguments=(), environment=None):
+        super().__init__(ceph_dir, name=os.environ["KUBELET_NODE"], environment=environment)
         self.folder = os.environ["KUBELET_DIR"]
         self.kubelet_dir = os.path.realpath(os.path.join(self.folder, "kubelet"))
         self.registry = os.path.join(self.kubelet_dir, "plugins_registry")

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kubelet's side of plugin registration, made from proto/pluginregistration.proto at run time."""
+"""Plugin registration, made from proto/pluginregistration.proto at run time: kubelet's side, and that
+of a sidecar which registers a plugin in its place."""
 
+import concurrent.futures
 import os
 
 import grpc
@@ -10,25 +12,31 @@ import csi
 
 PROTO = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", "proto",
                                       "pluginregistration.proto"))
-PACKAGE = "pluginregistration"
+SERVICE = "pluginregistration.Registration"
+
+
+def methods():
+    """Name, request and response of each."""
+    pool = descriptor_pool.DescriptorPool()
+    factory = message_factory.MessageFactory(pool)
+    for file in csi.compile_proto(PROTO).file:
+        pool.Add(file)
+    for method in pool.FindServiceByName(SERVICE).methods:
+        yield (method.name, factory.GetPrototype(method.input_type),
+               factory.GetPrototype(method.output_type))
 
 
 class Client:
+    """Kubelet."""
+
     def __init__(self, socket):
-        pool = descriptor_pool.DescriptorPool()
-        factory = message_factory.MessageFactory(pool)
-        for file in csi.compile_proto(PROTO).file:
-            pool.Add(file)
         self.channel = grpc.insecure_channel(f"unix:{socket}",
                                              options=[("grpc.use_local_subchannel_pool", 1)])
-        service = pool.FindServiceByName(f"{PACKAGE}.Registration")
-        for method in service.methods:
-            request = factory.GetPrototype(method.input_type)
-            response = factory.GetPrototype(method.output_type)
-            send = self.channel.unary_unary(f"/{service.full_name}/{method.name}",
+        for name, request, response in methods():
+            send = self.channel.unary_unary(f"/{SERVICE}/{name}",
                                             request_serializer=request.SerializeToString,
                                             response_deserializer=response.FromString)
-            setattr(self, method.name,
+            setattr(self, name,
                     lambda send=send, request=request, **fields: send(request(**fields), 30, wait_for_ready=True))
 
     def __enter__(self):
@@ -36,3 +44,38 @@ class Client:
 
     def __exit__(self, *_):
         self.channel.close()
+
+
+class Registrar:
+    """What node-driver-registrar does, which is not among the Go modules that can be had: asks the
+    plugin for its name, and serves kubelet on a socket of the name."""
+
+    def __init__(self, client, csi_socket, folder):
+        self.name, self.csi_socket = client.GetPluginInfo().name, csi_socket
+        self.socket = os.path.join(folder, f"{self.name}-reg.sock")
+        self.statuses = []
+        self.server = None
+
+    def _answer(self, name, request, response):
+        if name == "GetInfo":
+            return response(type="CSIPlugin", name=self.name, endpoint=self.csi_socket,
+                            supported_versions=["1.0.0"])
+        self.statuses.append((request.plugin_registered, request.error))
+        return response()
+
+    def __enter__(self):
+        handlers = {name: grpc.unary_unary_rpc_method_handler(
+            lambda message, _, name=name, response=response: self._answer(name, message, response),
+            request_deserializer=request.FromString,
+            response_serializer=response.SerializeToString) for name, request, response in methods()}
+        self.server = grpc.server(concurrent.futures.ThreadPoolExecutor(2))
+        self.server.add_generic_rpc_handlers(
+            (grpc.method_handlers_generic_handler(SERVICE, handlers),))
+        self.server.add_insecure_port(f"unix:{self.socket}")
+        self.server.start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.stop(None).wait()
+        if os.path.exists(self.socket):
+            os.unlink(self.socket)

@@ -14,10 +14,13 @@ kubelet_drop_foreign_mounts
 # Its workloads find no node: what they would run is run by the tests.
 install_chart() {
   helm install imprint "$ROOT/charts/imprint" --namespace imprint-system --create-namespace \
-    --set controller.nodeSelector.not=here --set node.nodeSelector.not=here
+    --set controller.nodeSelector.not=here --set node.nodeSelector.not=here \
+    --set node.topology=node
   wait_for 60 kube_kinds_are_served "$KUBE_DIR"
   kube_service_account "$KUBE_DIR" "$SCRATCH/imprint.kubeconfig" imprint-system imprint-controller
+  kube_service_account "$KUBE_DIR" "$SCRATCH/node.kubeconfig" imprint-system imprint-node
   export IMPRINT_KUBECONFIG=$SCRATCH/imprint.kubeconfig
+  export IMPRINT_NODE_KUBECONFIG=$SCRATCH/node.kubeconfig
 }
 
 export PRESET=release
