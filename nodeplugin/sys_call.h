@@ -13,7 +13,7 @@
   ({                                                                                               \
     __typeof__(call) result_ = (call);                                                             \
     int errno_ = errno;                                                                            \
-    fault_point(#call);                                                                            \
+    fault_point("sys " #call);                                                                     \
     errno = errno_;                                                                                \
     result_;                                                                                       \
   })

@@ -45,6 +45,9 @@ trace(const char *name)
 void
 fault_point(const char *name)
 {
+  const char *only = getenv("IMPRINT_FAULT_ONLY");
+  if (only && !text_starts_with(name, only))
+    return;
   MUTEX_GUARD(&mutex);
   char text[32];
   read_arming(text);

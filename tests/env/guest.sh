@@ -9,9 +9,10 @@ GUEST_MODULES=(virtio virtio_ring virtio_pci_legacy_dev virtio_pci_modern_dev vi
 GUEST_PROGRAMS=(/usr/bin/rbd-nbd /usr/bin/socat /usr/sbin/mkfs.ext4 /usr/sbin/fsck.ext4
   /usr/sbin/resize2fs /usr/sbin/mkfs.xfs /usr/sbin/xfs_growfs /usr/sbin/xfs_io)
 
-# guest_files PRESET DIR: makes DIR/vmlinuz and DIR/initrd.
+# guest_files PRESET DIR [FAULTY]: makes DIR/vmlinuz and DIR/initrd. FAULTY is an imprint-node that
+# can be killed behind each step, and is imprint-node-faults there.
 guest_files() {
-  local preset=$1 dir=$2 root=$2/root module kernel
+  local preset=$1 dir=$2 faulty=${3:-} root=$2/root module kernel
   mkdir -p "$dir" "$root"/{bin,dev,proc,sys,etc,run,tmp,lib/modules}
   debian_kernel
   kernel=$REPLY
@@ -22,6 +23,7 @@ guest_files() {
   printf '%s\n' "${GUEST_MODULES[@]}" >"$root/lib/modules/order"
   # shellcheck disable=SC2153
   guest_programs "$root" "$ROOT/build/$preset/nodeplugin/imprint-node"
+  [[ -z $faulty ]] || cp "$faulty" "$root/usr/bin/imprint-node-faults"
   cp "$ROOT/tests/vm/init" "$root/init"
   (cd "$root" && find . | cpio --quiet -o -H newc) >"$dir/initrd"
   rm -rf "$root"

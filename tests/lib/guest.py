@@ -6,7 +6,7 @@
         guest.sh("cat /var/lib/kubelet/...")
 
 Its CSI socket and a shell are reached over TCP, in the private network of the group: the bridge br0,
-10.99.0.1 on our side. Killing it is a power cut."""
+10.99.0.254 on our side, 10.99.0.1 on that of Ceph. Killing it is a power cut."""
 
 import json
 import os
@@ -20,6 +20,7 @@ import volumes
 
 CSI_PORT, SHELL_PORT = 9000, 9001
 KUBELET = "/var/lib/kubelet"
+CEPH = "10.99.0.1"
 
 
 class Guest:
@@ -29,6 +30,7 @@ class Guest:
         self.tap = f"tap{number}"
         self.log = os.path.join(str(workdir), f"guest-{number}.log")
         self.process = self.pid_file = None
+        self.program, self.environment = "imprint-node", {}
 
     def start(self):
         with open(self.log, "ab") as log:
@@ -75,9 +77,10 @@ class Guest:
             "keyring": "/etc/imprint/keyring"}]}))
 
     def start_plugin(self):
-        self.sh("setsid imprint-node --registration-dir= --log-level=debug "
-                f"--node-name=guest-{self.number} >>/tmp/node.log 2>&1 </dev/null & "
-                "echo $! >/tmp/node.pid")
+        environment = " ".join(f"{name}={value}" for name, value in self.environment.items())
+        self.sh(f"rm -f /csi/csi.sock; {environment} setsid {self.program} --registration-dir= "
+                f"--log-level=debug --node-name=guest-{self.number} >>/tmp/node.log 2>&1 "
+                "</dev/null & echo $! >/tmp/node.pid")
         self.sh("for i in $(seq 300); do [ -S /csi/csi.sock ] && exit 0; sleep 0.1; done; "
                 "cat /tmp/node.log; exit 1")
         self.sh(f"[ -e /tmp/relay ] || {{ touch /tmp/relay; setsid socat TCP-LISTEN:{CSI_PORT},"
@@ -87,6 +90,17 @@ class Guest:
 
     def kill_plugin(self):
         self.sh("kill -9 $(cat /tmp/node.pid); rm -f /csi/csi.sock")
+
+    def plugin_runs(self):
+        return self.sh("grep -qs '^State:[[:space:]]*[RSDTtI]' /proc/$(cat /tmp/node.pid)/status "
+                       "&& echo yes || echo no").strip() == "yes"
+
+    def cut_off(self):
+        """What it sends to the cluster gets lost; we go on reaching it, from another address."""
+        self.sh(f"arp -s {CEPH} 02:00:00:00:00:99")
+
+    def rejoin(self):
+        self.sh(f"arp -d {CEPH}")
 
     def client(self):
         return csi.Client(f"{self.address}:{CSI_PORT}", deadline_s=180)
@@ -101,9 +115,11 @@ class Guest:
         return f"{KUBELET}/pods/{name}/mount"
 
     def leftovers(self):
-        """Mounts of kubelet's folder and mapped devices."""
+        """Mounts of kubelet's folder, mapped devices and what is left of them."""
         return self.sh(f"grep ' {KUBELET}/' /proc/self/mountinfo; ls /sys/bus/rbd/devices; "
-                       "for n in /sys/block/nbd*; do [ ! -e $n/pid ] || echo $n; done; true").split()
+                       "for n in /sys/block/nbd*; do [ ! -e $n/pid ] || echo $n; done; "
+                       "cat /sys/block/loop*/loop/backing_file 2>/dev/null; pidof rbd-nbd; "
+                       "cd /run/imprint-node; ls | grep -v -e '^ceph$' -e '[.]conf$'; true").split()
 
     def plugin_log(self):
         return self.sh("cat /tmp/node.log")

@@ -3,9 +3,10 @@
 #: krbd and rbd-nbd on a real kernel, in two virtual machines without KVM
 
 # A network of its own: the kernel's client insists on the address by which the monitors know
-# themselves, so Ceph listens where the machines reach it.
+# themselves, so Ceph listens where the machines reach it. The tests have another address: a machine
+# that is cut off from Ceph is still theirs.
 if [[ -z ${VM_NETWORK:-} ]]; then
-  export VM_NETWORK=10.99.0.1
+  export VM_NETWORK=10.99.0.1 VM_US=10.99.0.254
   exec unshare --net "$0"
 fi
 
@@ -17,10 +18,12 @@ network_up() {
   ip link set lo up
   ip link add br0 type bridge
   ip addr add "$VM_NETWORK/24" dev br0
+  ip addr add "$VM_US/24" dev br0
   ip link set br0 up
   for number in 1 2; do
     ip tuntap add "tap$number" mode tap
     ip link set "tap$number" master br0 up
+    ip route add "10.99.0.1$number/32" dev br0 src "$VM_US"
   done
 }
 
@@ -34,8 +37,9 @@ ceph_for_guests() {
 export PRESET=release CEPH_DIR=$SCRATCH/ceph CEPH_CONF=$SCRATCH/ceph/ceph.conf
 export GUEST_FILES=$SCRATCH/guest
 build_preset $PRESET
+build_preset faults imprint-node
 step 'Make a network' network_up
-step 'Make a machine' guest_files "$PRESET" "$GUEST_FILES"
+step 'Make a machine' guest_files "$PRESET" "$GUEST_FILES" "$ROOT/build/faults/nodeplugin/imprint-node"
 at_exit ceph_down "$CEPH_DIR"
 step 'Start Ceph' ceph_for_guests
 pytest_run "$ROOT/tests/vm"
