@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/base/memory.h"
+#include "lib/base/strict_json.h"
 #include "lib/base/text.h"
 
 /* Where the help of a flag begins. */
@@ -192,6 +193,8 @@ flags_parse_json(const struct flag_set *const *sets, const char *json, size_t le
   if (!root)
     return error_set(err, ERROR_INVALID_ARGUMENT, "the job is not valid JSON: %s",
                      json_tokener_error_desc(json_tokener_get_error(tokener)));
+  if (strict_json_check(json, len, root, err) < 0)
+    return -1;
   struct arguments arguments = {.items = xcalloc(1, sizeof(char *))};
   if (read_json(sets, root, &arguments, err) < 0) {
     free(arguments.items);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/base/memory.h"
+#include "lib/base/strict_json.h"
 #include "lib/base/text.h"
 
 /* No cluster has more; a bound for what a broken file can make us do. */
@@ -185,53 +186,6 @@ parse_clusters(struct json_object *array, struct cluster_configs *configs, struc
   return 0;
 }
 
-/* How many members the objects of a valid text have: each has one colon, outside of strings. */
-static size_t
-members_in_text(const char *json, size_t len)
-{
-  size_t count = 0;
-  bool is_string = false;
-  for (size_t i = 0; i < len; i++) {
-    if (is_string && json[i] == '\\')
-      i++;
-    else if (json[i] == '"')
-      is_string = !is_string;
-    else if (!is_string && json[i] == ':')
-      count++;
-  }
-  return count;
-}
-
-/* How many of them json-c has kept. It refuses what is nested deep. */
-static size_t
-members_in_tree(struct json_object *value)
-{
-  size_t count = 0;
-  if (json_object_is_type(value, json_type_array)) {
-    for (size_t i = 0; i < json_object_array_length(value); i++)
-      count += members_in_tree(json_object_array_get_idx(value, i));
-  } else if (json_object_is_type(value, json_type_object)) {
-    json_object_object_foreach(value, key, member)
-    {
-      (void)key;
-      count += 1 + members_in_tree(member);
-    }
-  }
-  return count;
-}
-
-/* What json-c lets pass: a text that goes on behind a NUL, and members of one name, of which it
- * would take the last and say nothing. */
-static int
-check_text(const char *json, size_t len, struct json_object *root, struct error **err)
-{
-  if (memchr(json, 0, len))
-    return error_set(err, ERROR_INVALID_ARGUMENT, "not valid JSON: it holds a NUL character");
-  if (members_in_text(json, len) != members_in_tree(root))
-    return error_set(err, ERROR_INVALID_ARGUMENT, "a field is there twice: which one counts?");
-  return 0;
-}
-
 static int
 check_root(struct json_object *root, struct error **err)
 {
@@ -260,7 +214,7 @@ cluster_configs_parse(const char *json, size_t len, struct cluster_configs *ret_
                      failure == json_tokener_continue ? "it ends too early"
                                                       : json_tokener_error_desc(failure));
   struct json_object *array;
-  if (check_text(json, len, root, err) < 0)
+  if (strict_json_check(json, len, root, err) < 0)
     return -1;
   if (!json_object_is_type(root, json_type_object) ||
       !json_object_object_get_ex(root, "clusters", &array) ||

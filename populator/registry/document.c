@@ -5,6 +5,8 @@
 #include <limits.h>
 #include <string.h>
 
+#include "lib/base/strict_json.h"
+
 /* An index with its annotations needs 6. */
 #define DEPTH_MAX 16
 
@@ -38,6 +40,8 @@ parse(const void *data, size_t len, enum json_type type, struct json_object **re
     return error_set(err, ERROR_INVALID_ARGUMENT, "not valid JSON near byte %zu: %s",
                      json_tokener_get_parse_end(tokener),
                      json_tokener_error_desc(json_tokener_get_error(tokener)));
+  if (strict_json_check(data, len, document, err) < 0)
+    return -1;
   if (!json_object_is_type(document, type))
     return error_set(err, ERROR_INVALID_ARGUMENT, "not %s", type_name(type));
   *ret_document = TAKE(document);

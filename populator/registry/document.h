@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* JSON from outside, read strictly: one value and nothing behind it, valid UTF-8, no deeper than it
- * needs to be, and every member of the type that it has to have. A member that is null counts as
- * left out, as Go's programs write it. */
+ * needs to be, no member twice, and every member of the type that it has to have. A member that is
+ * null counts as left out, as Go's programs write it. */
 #ifndef POPULATOR_REGISTRY_DOCUMENT_H
 #define POPULATOR_REGISTRY_DOCUMENT_H
 

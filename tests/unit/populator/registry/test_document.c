@@ -46,6 +46,8 @@ test_anything_else_is_refused(void)
       "{\"a\":nan}",
       "// {}",
       "{}\x01",
+      "{\"digest\":\"a\",\"digest\":\"b\"}",
+      "{\"a\":[{\"b\":1,\"\\u0062\":1}]}",
   };
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     CLEANUP(error_freep) struct error *err = NULL;
