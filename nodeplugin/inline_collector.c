@@ -13,10 +13,10 @@
 #include "lib/base/worker_pool.h"
 #include "lib/ceph/directory.h"
 #include "lib/ceph/header.h"
-#include "lib/ceph/image.h"
 #include "lib/ceph/image_clients.h"
 #include "lib/ceph/trash.h"
 #include "lib/ceph/trash_lock.h"
+#include "lib/ceph/unfinished.h"
 #include "nodeplugin/inline_note.h"
 #include "nodeplugin/inline_volume.h"
 #include "nodeplugin/mapper_table.h"
@@ -162,13 +162,13 @@ look_at_finished(struct inline_collector *c, struct location *location,
 /* No call takes as long as a round. */
 static void
 look_at_unfinished(struct inline_collector *c, struct location *location,
-                   const struct directory_entry *entry)
+                   const struct directory_entry *entry, const struct header *header)
 {
   CLEANUP(freep) char *key = xasprintf("%s/%s", location->label, entry->id);
   string_map_set(&c->suspects, key, "");
   if (!string_map_get(&c->unfinished, key) || !is_unused(location, entry->id))
     return;
-  if (image_discard(location, entry->name, NULL) == 0)
+  if (unfinished_take_away(location, entry->name, entry->id, header, RECORD_READY, NULL) == 0)
     log_info("inline volume '%s/%s' is removed: it was never finished", location->label,
              entry->name);
 }
@@ -179,12 +179,13 @@ look_at_image(struct inline_collector *c, struct location *location,
 {
   CLEANUP(error_freep) struct error *failure = NULL;
   struct header header = {.parent.pool_id = -1};
-  if (header_read(location, entry->id, &header, &failure) < 0 && failure->code != ERROR_NOT_FOUND)
+  bool has_header = header_read(location, entry->id, &header, &failure) == 0;
+  if (!has_header && failure->code != ERROR_NOT_FOUND)
     return;
   if (record_is_ready(&header.metadata, entry->id))
     look_at_finished(c, location, entry, &header);
   else
-    look_at_unfinished(c, location, entry);
+    look_at_unfinished(c, location, entry, has_header ? &header : NULL);
   header_clear(&header);
 }
 

@@ -14,6 +14,7 @@
 #include "lib/ceph/directory.h"
 #include "lib/ceph/image.h"
 #include "lib/ceph/trash.h"
+#include "lib/ceph/unfinished.h"
 #include "nodeplugin/attach.h"
 #include "nodeplugin/inline_note.h"
 #include "nodeplugin/inline_source.h"
@@ -52,12 +53,13 @@ look(struct making *m, char **ret_id, struct error **err)
   if (directory_id_of(m->source.location, m->image_name, &id, &failure) < 0)
     return failure->code == ERROR_NOT_FOUND ? 0
                                             : error_set(err, failure->code, "%s", failure->message);
-  if (header_read(m->source.location, id, &header, &failure) < 0 &&
-      failure->code != ERROR_NOT_FOUND)
+  bool has_header = header_read(m->source.location, id, &header, &failure) == 0;
+  if (!has_header && failure->code != ERROR_NOT_FOUND)
     return error_set(err, failure->code, "%s", failure->message);
   int r = 0;
   if (!record_is_ready(&header.metadata, id))
-    r = image_discard(m->source.location, m->image_name, err);
+    r = unfinished_take_away(m->source.location, m->image_name, id, has_header ? &header : NULL,
+                             RECORD_READY, err);
   else if (inline_record_compare(&m->record, m->order->request, &header.metadata, err) < 0)
     r = error_wrap(err, "it exists already");
   else
@@ -73,7 +75,8 @@ commit(struct making *m, const char *image_id, struct error **err)
   struct string_map metadata = {0}, inherited = {0};
   inline_record_write(&m->record, m->order->request, image_id, &metadata);
   record_list_inherited(&m->source.header.metadata, &inherited);
-  int r = header_update_metadata(m->source.location, image_id, &metadata, &inherited, err);
+  int r = header_update_metadata_if(m->source.location, image_id, UNFINISHED_DOOMED, NULL,
+                                    &metadata, &inherited, err);
   string_map_clear(&metadata);
   string_map_clear(&inherited);
   return r;

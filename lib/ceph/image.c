@@ -11,8 +11,6 @@
 #include "lib/base/memory.h"
 #include "lib/ceph/ceph_call.h"
 #include "lib/ceph/ceph_error.h"
-#include "lib/ceph/directory.h"
-#include "lib/ceph/ghost_watch.h"
 
 /* Emptied at once; librbd's lengths are int. */
 #define ZERO_BYTES (1ULL << 30)
@@ -105,34 +103,6 @@ image_clone(struct location *parent, const char *parent_name, const char *snap_n
   if (r < 0)
     return location_error_set(location, err, r, "clone '%s/%s@%s' to '%s/%s'", parent->label,
                               parent_name, snap_name, location->label, name);
-  return 0;
-}
-
-/* librbd removes an image by way of the trash. Killed between taking its name away and taking it
- * out of the directory, it left an image that cannot be found by name any more, but by id. */
-static int
-finish_removal(struct location *location, const char *name, const char *id)
-{
-  int r = directory_remove(location, name, id);
-  if (r == 0)
-    r = CEPH_CALL(rbd_trash_remove(location->ioctx, id, true));
-  return r == -ENOENT ? 0 : r;
-}
-
-int
-image_discard(struct location *location, const char *name, struct error **err)
-{
-  CLEANUP(freep) char *id = NULL;
-  int r = CEPH_CALL(rbd_remove(location->ioctx, name));
-  if (r < 0 && directory_id_of(location, name, &id, NULL) == 0) {
-    if (r == -EBUSY && ghost_watch_remove(location, id))
-      r = CEPH_CALL(rbd_remove(location->ioctx, name));
-    if (r == -ENOENT)
-      r = finish_removal(location, name, id);
-  }
-  if (r < 0 && r != -ENOENT)
-    return location_error_set(location, err, r, "remove the unfinished image '%s/%s'",
-                              location->label, name);
   return 0;
 }
 

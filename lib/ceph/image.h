@@ -30,8 +30,6 @@ int image_create(struct location *location, const char *name, uint64_t size_byte
 int image_clone(struct location *parent, const char *parent_name, const char *snap_name,
                 struct location *location, const char *name, const struct image_layout *layout,
                 struct error **err);
-/* Removes an image that nobody was told of yet, finished or not. Fine when there is none. */
-int image_discard(struct location *location, const char *name, struct error **err);
 
 /* Open for changes. Registers a watch: while it is open, others see the image in use. */
 int image_open(struct location *location, const char *image_id, struct image **ret_image,

@@ -147,19 +147,24 @@ is_wanted(const struct spec *spec, const char *prefix)
           spec->source == SOURCE_REMOVING);
 }
 
+void
+trash_append(struct trash *trash, const struct trash_entry *entry)
+{
+  trash->entries = xrealloc(trash->entries, trash->count + 1, sizeof(trash->entries[0]));
+  trash->entries[trash->count++] =
+      (struct trash_entry){.id = xstrdup(entry->id), .name = xstrdup(entry->name)};
+}
+
 static void
-add_if_due(struct trash *trash, char *id, struct spec *spec)
+add_if_due(struct trash *trash, char *id, const struct spec *spec)
 {
   time_t now = time(NULL);
   if (spec->source == SOURCE_REMOVING && now < spec->deleted_s + REMOVING_SECONDS) {
     trash->is_being_removed = true;
     return;
   }
-  if (now < spec->due_s)
-    return;
-  trash->entries = xrealloc(trash->entries, trash->count + 1, sizeof(trash->entries[0]));
-  trash->entries[trash->count++] =
-      (struct trash_entry){.id = xstrdup(id), .name = TAKE(spec->name)};
+  if (now >= spec->due_s)
+    trash_append(trash, &(struct trash_entry){.id = id, .name = spec->name});
 }
 
 /* One page of the list; *last is the id that it ends with, and the next begins behind. */

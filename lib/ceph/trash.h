@@ -34,6 +34,8 @@ struct trash {
 int trash_list(struct location *location, const char *prefix, struct trash *ret_trash,
                struct error **err);
 void trash_clear(struct trash *trash);
+/* A copy of the entry. */
+void trash_append(struct trash *trash, const struct trash_entry *entry);
 
 /* Removes the image for good and frees its space. FAILED_PRECONDITION while it has snapshots that
  * are still needed by clones, or while a client has it open. Fine when it is gone. */

@@ -7,7 +7,6 @@
 #include "lib/base/memory.h"
 #include "lib/ceph/ceph_call.h"
 #include "lib/ceph/directory.h"
-#include "lib/ceph/trash.h"
 
 /* What every header has that was made by the object class. */
 #define HEADER_SIZE_KEY "size"
@@ -102,6 +101,46 @@ unfinished_take_away(struct location *location, const char *name, const char *id
     return location_error_set(location, err, r, "remove the unfinished image '%s/%s'",
                               location->label, name);
   return 0;
+}
+
+/* Whether nobody can want it back. */
+static int
+is_buried(struct location *location, const char *id, bool *ret_is, struct error **err)
+{
+  CLEANUP(error_freep) struct error *failure = NULL;
+  struct header header;
+  *ret_is = true;
+  if (header_read(location, id, &header, &failure) < 0)
+    return failure->code == ERROR_NOT_FOUND ? 0
+                                            : error_set(err, failure->code, "%s", failure->message);
+  const char *doomed = string_map_get(&header.metadata, UNFINISHED_DOOMED);
+  *ret_is = doomed && strcmp(doomed, id) == 0;
+  header_clear(&header);
+  return 0;
+}
+
+int
+unfinished_list_buried(struct location *location, const char *name, struct trash *ret_trash,
+                       struct error **err)
+{
+  struct trash trash, buried = {0};
+  if (trash_list(location, name, &trash, err) < 0)
+    return -1;
+  int r = 0;
+  for (size_t i = 0; r == 0 && i < trash.count; i++) {
+    struct trash_entry *entry = &trash.entries[i];
+    bool is = false;
+    if (strcmp(entry->name, name) == 0)
+      r = is_buried(location, entry->id, &is, err);
+    if (is)
+      trash_append(&buried, entry);
+  }
+  trash_clear(&trash);
+  if (r < 0)
+    trash_clear(&buried);
+  else
+    *ret_trash = buried;
+  return r;
 }
 
 int

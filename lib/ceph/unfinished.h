@@ -11,6 +11,7 @@
 #define LIB_CEPH_UNFINISHED_H
 
 #include "lib/ceph/header.h"
+#include "lib/ceph/trash.h"
 
 /* Metadata of an image that must not be finished any more: makers finish by
  * header_update_metadata_if() this is not there. */
@@ -21,6 +22,12 @@
  * meanwhile: look again. The name is free behind it. May be repeated. */
 int unfinished_take_away(struct location *location, const char *name, const char *id,
                          const struct header *header, const char *mark, struct error **err);
+
+/* The images in the trash that had this name and were taken away, or of which no header is left:
+ * what is there when whoever removed them was killed over it, and nobody empties the trash. Not
+ * those that people have put there. */
+int unfinished_list_buried(struct location *location, const char *name, struct trash *ret_trash,
+                           struct error **err);
 
 /* For makers that have written their header, and answer next: whether the name still leads to it.
  */

@@ -8,9 +8,10 @@
 #include "lib/ceph/blob.h"
 #include "lib/ceph/directory.h"
 #include "lib/ceph/header.h"
+#include "lib/ceph/unfinished.h"
 #include "populator/transfer/import_owner.h"
+#include "populator/transfer/remains.h"
 
-#define KEY_READY "imprint.ready"
 #define KEY_IMPORTING "imprint.importing"
 #define KEY_SOURCE "imprint.import.source"
 /* An image whose size is not known begins with this and is doubled. */
@@ -89,7 +90,7 @@ set_id(struct target *target, char *id)
   free(target->checkpoint_name);
   free(target->spool_name);
   target->id = id;
-  target->checkpoint_name = xasprintf("imprint.checkpoint.%s", id);
+  target->checkpoint_name = remains_checkpoint_name(id);
   target->spool_name = xasprintf("imprint.spool.%s", id);
 }
 
@@ -103,21 +104,43 @@ mark(struct target *target, const struct target_options *options, struct error *
   string_map_set(&set, KEY_IMPORTING, target->id);
   string_map_set(&set, IMPORT_OWNER_KEY, owner);
   string_map_set(&set, KEY_SOURCE, options->source_label);
-  int r = header_update_metadata(target->location, target->id, &set, NULL, err);
+  int r = header_update_metadata_if(target->location, target->id, UNFINISHED_DOOMED, NULL, &set,
+                                    NULL, err);
   string_map_clear(&set);
   return r;
+}
+
+/* From the name that it was made under to its own. A process that was killed over this may have
+ * left where the name leads to; as long as the other name is ours, nobody else is at it. */
+static int
+give_name(struct target *target, const char *begin, struct error **err)
+{
+  CLEANUP(error_freep) struct error *failure = NULL;
+  struct location *location = target->location;
+  if (directory_drop_stray_name(location, target->name, &failure) == 0 &&
+      directory_rename(location, begin, target->name, target->id, &failure) == 0)
+    return 0;
+  (void)remains_remove(location, target->name, NULL, NULL);
+  if (failure->code == ERROR_ALREADY_EXISTS || failure->code == ERROR_NOT_FOUND)
+    return error_set(err, ERROR_ABORTED,
+                     "the name '%s/%s' was taken by somebody else meanwhile: try again",
+                     location->label, target->name);
+  return pass_on(err, failure);
 }
 
 static int
 make(struct target *target, const struct target_options *options, struct error **err)
 {
   char *id;
+  struct location *location = target->location;
+  CLEANUP(freep) char *begin = remains_begin_name(target->name);
   target->size_bytes = target->is_growing ? GROWING_FIRST_BYTES : options->size_bytes;
-  if (image_create(target->location, target->name, target->size_bytes, &options->layout, err) < 0 ||
-      directory_id_of(target->location, target->name, &id, err) < 0)
+  if (remains_remove(location, target->name, NULL, err) < 0 ||
+      image_create(location, begin, target->size_bytes, &options->layout, err) < 0 ||
+      directory_id_of(location, begin, &id, err) < 0)
     return -1;
   set_id(target, id);
-  return mark(target, options, err);
+  return mark(target, options, err) < 0 ? -1 : give_name(target, begin, err);
 }
 
 static bool
@@ -166,25 +189,21 @@ wait_until_free(struct target *target, const struct header *header, struct error
 int
 target_discard_spool(struct target *target, struct error **err)
 {
-  CLEANUP(target_freep) struct target *spool = xcalloc(1, sizeof(*spool));
   CLEANUP(error_freep) struct error *failure = NULL;
-  struct header header;
-  char *id = NULL;
-  spool->name = xstrdup(target->spool_name);
-  if (directory_id_of(target->location, spool->name, &id, &failure) < 0)
-    return failure->code == ERROR_NOT_FOUND ? 0 : pass_on(err, failure);
-  set_id(spool, id);
-  if (location_open_by_id(target->location->cluster, target->location->pool_id,
-                          target->location->name_space, &spool->location, err) < 0)
+  CLEANUP(freep) char *id = NULL;
+  if (directory_id_of(target->location, target->spool_name, &id, &failure) < 0 &&
+      failure->code != ERROR_NOT_FOUND)
+    return pass_on(err, failure);
+  return remains_remove(target->location, target->spool_name, id, err);
+}
+
+/* Nothing of it stays, nor of its spool. */
+static int
+discard(struct target *target, struct error **err)
+{
+  if (target_discard_spool(target, err) < 0)
     return -1;
-  int r = 0;
-  if (header_read(spool->location, spool->id, &header, NULL) == 0) {
-    r = wait_until_free(spool, &header, err);
-    header_clear(&header);
-  }
-  if (r == 0)
-    r = blob_remove(spool->location, spool->checkpoint_name, err);
-  return r < 0 ? -1 : image_discard(spool->location, spool->name, err);
+  return remains_remove(target->location, target->name, target->id, err);
 }
 
 /* Waits until nobody else works on the image, then looks again: whoever did may have finished it
@@ -259,7 +278,8 @@ open_found(struct target *target, const struct target_options *options,
     return r;
   }
   bool is_ours = has_header && is_marked(&header.metadata, KEY_IMPORTING, target->id);
-  bool is_same = is_ours && (target->is_growing || header.size_bytes == options->size_bytes);
+  bool is_same = is_ours && !string_map_get(&header.metadata, UNFINISHED_DOOMED) &&
+                 (target->is_growing || header.size_bytes == options->size_bytes);
   int r = 0;
   if (has_header && !is_ours)
     r = refuse_found(target, err);
@@ -271,11 +291,7 @@ open_found(struct target *target, const struct target_options *options,
     return r;
   /* Begun by an import of something else, or never finished by rbd itself: make it anew, so that
    * nothing of the old is left in it. */
-  if (target_discard_spool(target, err) < 0 ||
-      blob_remove(target->location, target->checkpoint_name, err) < 0 ||
-      image_discard(target->location, target->name, err) < 0)
-    return -1;
-  return make(target, options, err);
+  return discard(target, err) < 0 ? -1 : make(target, options, err);
 }
 
 int
@@ -366,10 +382,11 @@ target_commit(struct target *target, const char *snapshot, const struct string_m
   for (size_t i = 0; i < metadata->count; i++)
     string_map_set(&set, metadata->entries[i].key, metadata->entries[i].value);
   if (!target->is_existing)
-    string_map_set(&set, KEY_READY, target->id);
+    string_map_set(&set, REMAINS_READY_KEY, target->id);
   string_map_set(&remove, KEY_IMPORTING, "");
   string_map_set(&remove, IMPORT_OWNER_KEY, "");
-  int r = header_update_metadata(target->location, target->id, &set, &remove, err);
+  int r = header_update_metadata_if(target->location, target->id, UNFINISHED_DOOMED, NULL, &set,
+                                    &remove, err);
   string_map_clear(&set);
   string_map_clear(&remove);
   if (r < 0)
@@ -377,17 +394,23 @@ target_commit(struct target *target, const char *snapshot, const struct string_m
   return blob_remove(target->location, target->checkpoint_name, err);
 }
 
+/* What was written to an image that is not ours goes; the image stays. */
+static int
+empty_existing(struct target *target, struct error **err)
+{
+  if (target_discard_spool(target, err) < 0 ||
+      blob_remove(target->location, target->checkpoint_name, err) < 0)
+    return -1;
+  return image_empty(target->image, err);
+}
+
 int
 target_discard(struct target *target, struct error **err)
 {
-  int r = target_discard_spool(target, err);
-  if (r == 0)
-    r = blob_remove(target->location, target->checkpoint_name, err);
-  if (r == 0 && target->is_existing)
-    r = image_empty(target->image, err);
+  int r = target->is_existing ? empty_existing(target, err) : 0;
   image_close(TAKE(target->image));
   if (r == 0 && !target->is_existing)
-    r = image_discard(target->location, target->name, err);
+    r = discard(target, err);
   target_free(target);
   return r;
 }

@@ -8,7 +8,6 @@
 #include "lib/base/memory.h"
 #include "lib/ceph/directory.h"
 #include "lib/ceph/header.h"
-#include "lib/ceph/wire.h"
 #include "tests/ceph/place.h"
 #include "tests/ceph/threads.h"
 
@@ -74,7 +73,7 @@ test_an_image_has_the_layout_that_was_asked_for(void)
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     CHECK_ROW(image_create(place.pool, name, 10 * MIB, &rows[i].asked, NULL) == 0, rows[i].name);
     check_layout(name, &rows[i].got);
-    CHECK_ROW(image_discard(place.pool, name, NULL) == 0, rows[i].name);
+    drop_image(place.pool, name);
   }
 }
 
@@ -131,74 +130,6 @@ test_a_name_that_is_taken_already_exists(void)
   CHECK_NUMBER(image_clone(place.pool, name, "s", place.pool, name, &usual, &err), -1);
   CHECK_ERROR(&err, ERROR_ALREADY_EXISTS, name);
   drop_image(place.pool, name);
-}
-
-/* What a killed librbd leaves: the name leads to an id, there is no header. */
-static void
-make_entry(const char *name, const char *id)
-{
-  struct wire_writer w = {0};
-  wire_put_string(&w, name);
-  wire_put_string(&w, id);
-  char answer[64];
-  REQUIRE(rados_exec(place.pool->ioctx, "rbd_directory", "rbd", "dir_add_image", w.data, w.len,
-                     answer, sizeof(answer)) >= 0);
-  wire_writer_clear(&w);
-}
-
-static void
-make_name_object(const char *name, const char *id)
-{
-  CLEANUP(freep) char *object = xasprintf("rbd_id.%s", name);
-  struct wire_writer w = {0};
-  wire_put_string(&w, id);
-  REQUIRE(rados_write_full(place.pool->ioctx, object, w.data, w.len) == 0);
-  wire_writer_clear(&w);
-}
-
-static void
-test_half_made_remains_are_in_the_way_until_discarded(void)
-{
-  const char *name = named("half");
-  for (int steps = 1; steps <= 3; steps++) {
-    if (steps & 1)
-      make_name_object(name, "feedbeef0001");
-    if (steps & 2)
-      make_entry(name, "feedbeef0001");
-    CLEANUP(error_freep) struct error *err = NULL;
-    CHECK_NUMBER(image_create(place.pool, name, MIB, &usual, &err), -1);
-    CHECK_ERROR(&err, ERROR_ALREADY_EXISTS, name);
-    CHECK_NUMBER(image_discard(place.pool, name, &err), 0);
-    CU_ASSERT_FALSE(has_object(place.pool, "rbd_id.%s", name));
-    CHECK_NUMBER(image_create(place.pool, name, MIB, &usual, &err), 0);
-    drop_image(place.pool, name);
-  }
-}
-
-static void
-test_discarding_takes_data_along_and_may_be_repeated(void)
-{
-  const char *name = named("discard");
-  CLEANUP(freep) char *id = make_image(place.pool, name, 16 * MIB);
-  write_image(place.pool, id, 0, MIB, 'x');
-  CLEANUP(freep) char *data = xasprintf("rbd_data.%s.", id);
-  CHECK_NUMBER(count_objects(place.pool, data), 1);
-  CHECK_NUMBER(image_discard(place.pool, name, NULL), 0);
-  CHECK_NUMBER(count_objects(place.pool, data), 0);
-  CHECK_NUMBER(image_discard(place.pool, name, NULL), 0);
-}
-
-static void
-test_an_image_in_use_is_not_discarded(void)
-{
-  const char *name = named("used");
-  CLEANUP(freep) char *id = make_image(place.pool, name, MIB);
-  struct image *image = open_image(place.pool, id);
-  CLEANUP(error_freep) struct error *err = NULL;
-  CHECK_NUMBER(image_discard(place.pool, name, &err), -1);
-  CHECK_ERROR(&err, ERROR_FAILED_PRECONDITION, "in use by another client");
-  image_close(image);
-  CHECK_NUMBER(image_discard(place.pool, name, &err), 0);
 }
 
 static void
@@ -572,9 +503,6 @@ CEPH_MAIN("ceph/image", UNIT_TEST(test_an_image_has_the_layout_that_was_asked_fo
           UNIT_TEST(test_features_that_are_not_asked_for_are_not_set),
           UNIT_TEST(test_a_layout_that_cannot_be_is_an_invalid_argument),
           UNIT_TEST(test_a_name_that_is_taken_already_exists),
-          UNIT_TEST(test_half_made_remains_are_in_the_way_until_discarded),
-          UNIT_TEST(test_discarding_takes_data_along_and_may_be_repeated),
-          UNIT_TEST(test_an_image_in_use_is_not_discarded),
           UNIT_TEST(test_a_clone_reads_its_parent_from_another_place),
           UNIT_TEST(test_a_clone_of_what_is_not_there_is_not_found),
           UNIT_TEST(test_flattening_cuts_the_tie_and_may_be_stopped),

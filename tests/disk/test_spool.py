@@ -154,8 +154,9 @@ def test_killed(imprint, cluster, pool, late, moment):
 
 
 def test_killed_again_and_again(imprint, cluster, pool, late):
-    """Later each time, until one gets through; it may be killed when all is done but its farewell."""
-    delay = 1.0
+    """Later each time, until one gets through; it may be killed when all is done but its farewell. The
+    first ones die before there is a checkpoint, and each of the next removes what the last has left."""
+    delay = 0.2
     while True:
         running = imprint.start("import", late["gz"], f"{pool}/disk", "--json")
         deadline = time.monotonic() + delay
@@ -168,7 +169,7 @@ def test_killed_again_and_again(imprint, cluster, pool, late):
             check_image(cluster, pool, late)
             return
         running.kill()
-        delay *= 1.3
+        delay *= 1.4
 
 
 def test_killed_with_a_source_that_cannot_be_told_again(imprint, cluster, pool, late):

@@ -103,9 +103,10 @@ class Running:
 
 class Imprint:
 
-    def __init__(self, cluster, environment=None, user="imprint", has_sandbox=True):
+    def __init__(self, cluster, environment=None, user="imprint", has_sandbox=True, preset=None):
         """Without the sandbox, a build with sanitizers looks for leaks: that traces the process."""
         self.environment = environment or {}
+        self.preset = preset or os.environ.get("PRESET", "release")
         self.has_sandbox = has_sandbox
         self.access = [
             "--conf", cluster.conf, "--id", user, "--keyring",
@@ -114,7 +115,7 @@ class Imprint:
 
     def start(self, command, *arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
               stderr=subprocess.PIPE, environment=None, prefix=(), **options):
-        program = os.path.join(ROOT, "build", os.environ.get("PRESET", "release"), "cli", "imprint")
+        program = os.path.join(ROOT, "build", self.preset, "cli", "imprint")
         # a proxy of the machine's must not get between
         clean = {name: value for name, value in os.environ.items()
                  if not name.lower().endswith("_proxy")}

@@ -11,6 +11,7 @@
 #include "lib/ceph/directory.h"
 #include "lib/ceph/image_reader.h"
 #include "lib/ceph/image_writer.h"
+#include "lib/ceph/unfinished.h"
 #include "populator/transfer/sandbox_network.h"
 #include "tests/sandbox/attempt.h"
 
@@ -91,6 +92,18 @@ check_image(struct location *location, const char *name, struct error **err)
 }
 
 static int
+remove_image(struct location *location, const char *name, struct error **err)
+{
+  CLEANUP(freep) char *id = NULL;
+  struct header header;
+  if (directory_id_of(location, name, &id, err) < 0 || header_read(location, id, &header, err) < 0)
+    return -1;
+  int r = unfinished_take_away(location, name, id, &header, "imprint.ready", err);
+  header_clear(&header);
+  return r;
+}
+
+static int
 write_and_check(char *const *args, unsigned pause_ms)
 {
   struct error *err = NULL;
@@ -106,7 +119,7 @@ write_and_check(char *const *args, unsigned pause_ms)
   if (r == 0)
     r = check_image(location, "sandboxed", &err);
   struct error *also = NULL;
-  if (image_discard(location, "sandboxed", &also) < 0)
+  if (remove_image(location, "sandboxed", &also) < 0)
     return report(also);
   return r < 0 ? report(err) : 0;
 }

@@ -6,6 +6,6 @@ source "$(dirname "$(realpath "$0")")/../env.sh"
 
 export PRESET=release
 build_preset release imprint-controller
-build_preset faults imprint-controller
+build_preset faults imprint-controller imprint
 ceph_ready
 pytest_run "$ROOT/tests/faults"
