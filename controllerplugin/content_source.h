@@ -5,7 +5,7 @@
 
 #include "controllerplugin/volume.h"
 #include "lib/ceph/children.h"
-#include "lib/ceph/image.h"
+#include "lib/ceph/image_create.h"
 
 enum content_kind { CONTENT_BLANK, CONTENT_SNAPSHOT, CONTENT_VOLUME };
 

@@ -14,7 +14,7 @@
 #include "csi/volume/proto_map.h"
 #include "lib/base/memory.h"
 #include "lib/ceph/claim.h"
-#include "lib/ceph/image.h"
+#include "lib/ceph/image_snap.h"
 
 /* CSI's limit for names. */
 #define NAME_MAX_BYTES 128

@@ -10,6 +10,8 @@
 #include "controllerplugin/volume.h"
 #include "csi/volume/capacity.h"
 #include "lib/base/memory.h"
+#include "lib/ceph/image_change.h"
+#include "lib/ceph/image_create.h"
 #include "lib/ceph/image_make.h"
 #include "lib/ceph/lost_parent.h"
 #include "lib/ceph/unfinished.h"

@@ -13,7 +13,7 @@
 #include "lib/base/text.h"
 #include "lib/ceph/claim.h"
 #include "lib/ceph/directory.h"
-#include "lib/ceph/image.h"
+#include "lib/ceph/image_snap.h"
 
 static int
 remove_snap(struct snapshot *snapshot, struct error **err)

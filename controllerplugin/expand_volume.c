@@ -6,7 +6,7 @@
 #include "csi/volume/capacity.h"
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
-#include "lib/ceph/image.h"
+#include "lib/ceph/image_change.h"
 
 static int
 choose_size(const Csi__V1__CapacityRange *range, uint64_t now_bytes, uint64_t *ret_bytes,

@@ -10,6 +10,7 @@
 #include "lib/base/log.h"
 #include "lib/base/memory.h"
 #include "lib/base/worker_pool.h"
+#include "lib/ceph/image_change.h"
 #include "lib/ceph/lost_parent.h"
 
 #define DEPTH_SOFT 8

@@ -5,7 +5,7 @@
 #include "controllerplugin/volume.h"
 #include "csi/volume/limits.h"
 #include "csi/volume/proto_map.h"
-#include "lib/ceph/image.h"
+#include "lib/ceph/image_change.h"
 
 static int
 apply(struct volume *volume, const struct string_map *limits, struct error **err)

@@ -7,7 +7,7 @@
 #include "lib/base/lock.h"
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
-#include "lib/ceph/image.h"
+#include "lib/ceph/image_snap.h"
 #include "lib/ceph/passing_name.h"
 
 enum state {

@@ -10,7 +10,7 @@
 #include "lib/base/memory.h"
 #include "lib/ceph/children.h"
 #include "lib/ceph/directory.h"
-#include "lib/ceph/image.h"
+#include "lib/ceph/image_snap.h"
 #include "lib/ceph/passing_orphans.h"
 
 /* Deleted volumes whose last snapshot went while nobody was there to move them on. */

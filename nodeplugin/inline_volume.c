@@ -12,7 +12,7 @@
 #include "lib/base/text.h"
 #include "lib/ceph/clone_make.h"
 #include "lib/ceph/directory.h"
-#include "lib/ceph/image.h"
+#include "lib/ceph/image_create.h"
 #include "lib/ceph/trash.h"
 #include "lib/ceph/unfinished.h"
 #include "nodeplugin/attach.h"

@@ -6,6 +6,7 @@
 
 #include "lib/base/memory.h"
 #include "lib/ceph/directory.h"
+#include "lib/ceph/image_change.h"
 #include "lib/ceph/image_parts.h"
 
 /* ---- by parts -------------------------------------------------------------------------------- */

@@ -14,7 +14,7 @@
 
 #include "lib/ceph/children.h"
 #include "lib/ceph/header.h"
-#include "lib/ceph/image.h"
+#include "lib/ceph/image_create.h"
 
 struct clone_request {
   struct image_snap parent;

@@ -12,6 +12,7 @@
 
 #include "lib/base/string_map.h"
 #include "lib/ceph/image.h"
+#include "lib/ceph/image_create.h"
 
 struct image_request {
   const char *name;

@@ -8,7 +8,7 @@
 
 #include "lib/base/string_map.h"
 #include "lib/ceph/children.h"
-#include "lib/ceph/image.h"
+#include "lib/ceph/image_create.h"
 
 /* The image being made. */
 struct image_parts {

@@ -2,8 +2,8 @@
 #include "lib/ceph/passing_orphans.h"
 
 #include "lib/base/text.h"
-#include "lib/ceph/image.h"
 #include "lib/ceph/image_clients.h"
+#include "lib/ceph/image_snap.h"
 #include "lib/ceph/passing_name.h"
 
 static bool

@@ -3,7 +3,7 @@
 #ifndef LIB_CEPH_ROLLBACK_H
 #define LIB_CEPH_ROLLBACK_H
 
-#include "lib/ceph/image.h"
+#include "lib/ceph/image_change.h"
 
 struct rollback {
   const char *image_id;

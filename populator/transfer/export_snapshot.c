@@ -4,7 +4,7 @@
 #include "lib/base/memory.h"
 #include "lib/ceph/directory.h"
 #include "lib/ceph/header.h"
-#include "lib/ceph/image.h"
+#include "lib/ceph/image_snap.h"
 #include "lib/ceph/passing_name.h"
 #include "lib/ceph/passing_orphans.h"
 

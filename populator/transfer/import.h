@@ -7,7 +7,7 @@
 #ifndef POPULATOR_TRANSFER_IMPORT_H
 #define POPULATOR_TRANSFER_IMPORT_H
 
-#include "lib/ceph/image.h"
+#include "lib/ceph/image_create.h"
 #include "populator/format/foreign/foreign_helper.h"
 #include "populator/source/source.h"
 #include "populator/transfer/progress.h"

@@ -4,6 +4,7 @@
 #ifndef POPULATOR_TRANSFER_IMPORT_FRONT_H
 #define POPULATOR_TRANSFER_IMPORT_FRONT_H
 
+#include "lib/ceph/image_create.h"
 #include "populator/format/foreign/foreign_helper.h"
 #include "populator/transfer/import_stack.h"
 #include "populator/transfer/progress.h"

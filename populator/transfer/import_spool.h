@@ -15,6 +15,7 @@
 #ifndef POPULATOR_TRANSFER_IMPORT_SPOOL_H
 #define POPULATOR_TRANSFER_IMPORT_SPOOL_H
 
+#include "lib/ceph/image_create.h"
 #include "populator/format/qcow2_stream.h"
 #include "populator/source/source.h"
 #include "populator/transfer/target.h"

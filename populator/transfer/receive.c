@@ -8,6 +8,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/memory.h"
 #include "lib/ceph/directory.h"
+#include "lib/ceph/image_change.h"
 #include "lib/ceph/image_writer.h"
 
 /* A piece ends where a multiple of that does, so it never crosses an object. */

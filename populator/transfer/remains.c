@@ -7,7 +7,7 @@
 #include "lib/base/memory.h"
 #include "lib/ceph/blob.h"
 #include "lib/ceph/directory.h"
-#include "lib/ceph/image.h"
+#include "lib/ceph/image_snap.h"
 #include "lib/ceph/trash.h"
 #include "lib/ceph/unfinished.h"
 #include "populator/transfer/import_owner.h"

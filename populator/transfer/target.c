@@ -8,6 +8,8 @@
 #include "lib/ceph/blob.h"
 #include "lib/ceph/directory.h"
 #include "lib/ceph/header.h"
+#include "lib/ceph/image_change.h"
+#include "lib/ceph/image_snap.h"
 #include "lib/ceph/unfinished.h"
 #include "populator/transfer/import_owner.h"
 #include "populator/transfer/remains.h"

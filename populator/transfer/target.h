@@ -22,6 +22,7 @@
 
 #include "lib/base/string_map.h"
 #include "lib/ceph/image.h"
+#include "lib/ceph/image_create.h"
 #include "populator/transfer/checkpoint.h"
 
 #define TARGET_SIZE_UNKNOWN UINT64_MAX

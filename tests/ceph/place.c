@@ -14,6 +14,8 @@
 #include "lib/base/string_map.h"
 #include "lib/base/text.h"
 #include "lib/ceph/directory.h"
+#include "lib/ceph/image_create.h"
+#include "lib/ceph/image_snap.h"
 #include "lib/ceph/trash.h"
 
 #define TRIM_MS 30000

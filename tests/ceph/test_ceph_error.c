@@ -7,6 +7,7 @@
 #include "lib/base/memory.h"
 #include "lib/ceph/blob.h"
 #include "lib/ceph/directory.h"
+#include "lib/ceph/image_create.h"
 #include "tests/ceph/place.h"
 #include "tests/unit/temp_dir.h"
 

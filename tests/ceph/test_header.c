@@ -8,6 +8,7 @@
 
 #include "lib/base/memory.h"
 #include "lib/ceph/directory.h"
+#include "lib/ceph/image_change.h"
 #include "tests/ceph/place.h"
 #include "tests/ceph/threads.h"
 

@@ -8,6 +8,9 @@
 #include "lib/base/memory.h"
 #include "lib/ceph/directory.h"
 #include "lib/ceph/header.h"
+#include "lib/ceph/image_change.h"
+#include "lib/ceph/image_create.h"
+#include "lib/ceph/image_snap.h"
 #include "tests/ceph/place.h"
 #include "tests/ceph/threads.h"
 

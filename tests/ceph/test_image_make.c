@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/ceph/image_change.h"
+#include "lib/ceph/image_create.h"
 #include "lib/ceph/image_make.h"
 
 #include <rbd/librbd.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/ceph/image_snap.h"
 #include "lib/ceph/trash.h"
 
 #include <rbd/librbd.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/ceph/image_create.h"
 #include "lib/ceph/unfinished.h"
 
 #include <errno.h>

@@ -9,6 +9,7 @@
 
 #include "lib/base/memory.h"
 #include "lib/ceph/directory.h"
+#include "lib/ceph/image_create.h"
 #include "lib/ceph/image_reader.h"
 #include "lib/ceph/image_writer.h"
 #include "lib/ceph/unfinished.h"
