@@ -3,10 +3,15 @@
 
 #include <errno.h>
 #include <rbd/librbd.h>
+#include <unistd.h>
 
 #include "lib/base/memory.h"
 #include "lib/ceph/ceph_call.h"
 #include "lib/ceph/ceph_error.h"
+
+#define ATTEMPTS 4
+#define OWNER_PATIENCE_MS 1000
+#define OWNER_LOOK_MS 50
 
 static char *
 snap_map_object(const struct image *image, uint64_t snap_id)
@@ -49,8 +54,76 @@ check_snap(struct image *image, uint64_t snap_id)
   if (r < 0 || !is_half)
     return r;
   r = why_half_made(image, snap_id);
-  (void)CEPH_CALL(rbd_snap_remove_by_id(image_rbd(image), snap_id));
+  if (CEPH_CALL(rbd_snap_remove_by_id(image_rbd(image), snap_id)) == -ENOENT) {
+    /* somebody else has removed it, before there was a map to go with it */
+    CLEANUP(freep) char *map = snap_map_object(image, snap_id);
+    (void)CEPH_CALL(rados_remove(image_location(image)->ioctx, map));
+  }
   return r;
+}
+
+/* Whether there is a whole one of this name. */
+static int
+look(struct image *image, rbd_image_t handle, const char *snap_name, uint64_t *ret_snap_id,
+     bool *ret_is_whole)
+{
+  bool is_half = false;
+  int r = rbd_snap_get_id(handle, snap_name, ret_snap_id);
+  if (r == 0)
+    r = is_half_made(image, *ret_snap_id, &is_half);
+  *ret_is_whole = r == 0 && !is_half;
+  return r;
+}
+
+static int
+take_anew(struct image *image, rbd_image_t handle, const char *snap_name)
+{
+  bool is_whole = false;
+  uint64_t snap_id;
+  int r = look(image, handle, snap_name, &snap_id, &is_whole);
+  if (is_whole)
+    return 0;
+  if (r == 0)
+    r = CEPH_CALL(rbd_snap_remove_by_id(handle, snap_id));
+  if (r == 0 || r == -ENOENT)
+    r = CEPH_CALL(rbd_snap_create(handle, snap_name));
+  return r == -EEXIST ? 0 : r; /* on behalf of somebody who waits for our lock */
+}
+
+/* The lock does not come to us while it is kept for good, by a client that takes the snapshots of
+ * others on request. Such a one is given time to complete what it may be at. */
+static int
+take_anew_by_owner(struct image *image, const char *snap_name)
+{
+  bool is_whole = false;
+  uint64_t snap_id;
+  for (int waited_ms = 0; waited_ms < OWNER_PATIENCE_MS; waited_ms += OWNER_LOOK_MS) {
+    int r = look(image, image_rbd(image), snap_name, &snap_id, &is_whole);
+    if (r < 0 || is_whole)
+      return r;
+    (void)usleep(OWNER_LOOK_MS * 1000);
+  }
+  return take_anew(image, image_rbd(image), snap_name);
+}
+
+/* A snapshot is taken by whoever has the image's exclusive lock, and librbd does not let go of that
+ * before the snapshot is complete. So what is half made is nobody's any more when we have it; until
+ * then another controller may be at it, which has the same call. By a handle of its own, because a
+ * lock that is asked for by name is kept, and other calls share the image's. */
+static int
+take_anew_with_lock(struct image *image, const char *snap_name)
+{
+  rbd_image_t own = NULL;
+  int r =
+      CALL_THAT_OPENS(rbd_open_by_id(image_location(image)->ioctx, image_id(image), &own, NULL));
+  if (r < 0)
+    return r;
+  r = CEPH_CALL(rbd_lock_acquire(own, RBD_LOCK_MODE_EXCLUSIVE));
+  bool is_kept = r == -EROFS;
+  if (r == 0)
+    r = take_anew(image, own, snap_name);
+  (void)CEPH_CALL(rbd_close(own));
+  return is_kept ? take_anew_by_owner(image, snap_name) : r;
 }
 
 /* A snapshot of this name is there. One that was never finished is taken anew: whoever asked for it
@@ -58,30 +131,33 @@ check_snap(struct image *image, uint64_t snap_id)
 static int
 accept_snap(struct image *image, const char *snap_name, uint64_t *ret_snap_id)
 {
-  bool is_half = false;
-  int r = rbd_snap_get_id(image_rbd(image), snap_name, ret_snap_id);
-  if (r == 0)
-    r = is_half_made(image, *ret_snap_id, &is_half);
-  if (r < 0 || !is_half)
+  bool is_whole = false;
+  int r = look(image, image_rbd(image), snap_name, ret_snap_id, &is_whole);
+  if (r < 0 || is_whole)
     return r;
-  r = CEPH_CALL(rbd_snap_remove_by_id(image_rbd(image), *ret_snap_id));
-  if (r == 0)
-    r = CEPH_CALL(rbd_snap_create(image_rbd(image), snap_name));
+  r = take_anew_with_lock(image, snap_name);
   return r < 0 ? r : rbd_snap_get_id(image_rbd(image), snap_name, ret_snap_id);
+}
+
+static int
+take_or_accept(struct image *image, const char *snap_name, uint64_t *ret_snap_id)
+{
+  int r = CEPH_CALL(rbd_snap_create(image_rbd(image), snap_name));
+  if (r == -EEXIST)
+    return accept_snap(image, snap_name, ret_snap_id);
+  if (r == 0)
+    r = rbd_snap_get_id(image_rbd(image), snap_name, ret_snap_id);
+  return r < 0 ? r : check_snap(image, *ret_snap_id);
 }
 
 int
 image_snap_create(struct image *image, const char *snap_name, uint64_t *ret_snap_id,
                   struct error **err)
 {
-  int r = CEPH_CALL(rbd_snap_create(image_rbd(image), snap_name));
-  if (r == 0) {
-    r = rbd_snap_get_id(image_rbd(image), snap_name, ret_snap_id);
-    if (r == 0)
-      r = check_snap(image, *ret_snap_id);
-  } else if (r == -EEXIST) {
-    r = accept_snap(image, snap_name, ret_snap_id);
-  }
+  int r = -ENOENT;
+  /* one that was there is gone: another controller is about to take it anew */
+  for (int left = ATTEMPTS; left > 0 && r == -ENOENT; left--)
+    r = take_or_accept(image, snap_name, ret_snap_id);
   if (r < 0)
     return location_error_set(image_location(image), err, r, "snapshot image id '%s' in '%s'",
                               image_id(image), image_location(image)->label);

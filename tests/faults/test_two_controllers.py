@@ -4,6 +4,9 @@ way."""
 
 import concurrent.futures
 import contextlib
+import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -123,4 +126,77 @@ def test_both_take_the_same_snapshot(cluster, tmp_path):
         assert len(handles) == VOLUMES // 2
         assert {snap.snapshot_id for snap in volumes.listed_snapshots(clients[1])} == handles
         volumes.delete_all(clients[1])
+        volumes.assert_nothing_left(cluster)
+
+
+HOLDER = """
+import sys, rados, rbd
+conf, pool, name = sys.argv[1:]
+with rados.Rados(conffile=conf, name="client.admin") as cluster, cluster.open_ioctx(pool) as ioctx:
+    with rbd.Image(ioctx, name) as image:
+        image.write(b"x", 0)  # and so it has the lock
+        print("ready", flush=True)
+        sys.stdin.readline()
+"""
+
+
+@contextlib.contextmanager
+def slow_owner(cluster, pool, name):
+    """Another process that has the image's lock, and does nothing for now."""
+    command = [sys.executable, "-c", HOLDER, cluster.conf, pool, name]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        try:
+            assert holder.stdout.readline() == b"ready\n"
+            yield holder
+        finally:
+            holder.send_signal(signal.SIGCONT)
+            holder.communicate(b"\n")
+
+
+def test_a_snapshot_that_another_is_taking_is_left_to_him(cluster, tmp_path):
+    """librbd enters a snapshot first and copies the object map then. Here somebody who has the image's
+    lock is stopped in between: as long as he lives it is his, and what he completes is the answer."""
+    with two_controllers(cluster, tmp_path) as (_, (client, _other)):
+        origin = create(client, "origin", SIZE).volume_id
+        image_id = volumes.image_id_of(origin)
+        with cluster.ioctx(volumes.POOL) as ioctx, slow_owner(cluster, volumes.POOL,
+                                                              "imprint.v.origin") as owner:
+            with rbd.Image(ioctx, "imprint.v.origin") as image:
+                image.create_snap("imprint.s.s")
+                snap_id = image.snap_get_id("imprint.s.s")
+            map_object = f"rbd_object_map.{image_id}.{snap_id:016x}"
+            content = ioctx.read(map_object)
+            ioctx.remove_object(map_object)
+            owner.send_signal(signal.SIGSTOP)
+            with concurrent.futures.ThreadPoolExecutor(1) as threads:
+                call = threads.submit(volumes.patiently, lambda: volumes.snapshot(client, "s", origin))
+                time.sleep(3)
+                assert not call.done()
+                ioctx.write_full(map_object, content)
+                owner.send_signal(signal.SIGCONT)
+                taken = call.result()
+        assert taken.snapshot_id.endswith(f"@{snap_id:x}"), taken.snapshot_id
+        copy = create(client, "copy", SIZE, source=taken.snapshot_id).volume_id
+        assert volumes.contents(cluster, copy)[:1] == b"x"
+        volumes.delete_all(client)
+        volumes.assert_nothing_left(cluster)
+
+
+def test_a_snapshot_that_nobody_is_taking_any_more_is_taken_anew(cluster, tmp_path):
+    with two_controllers(cluster, tmp_path) as (_, clients):
+        origin = create(clients[0], "origin", SIZE).volume_id
+        content = volumes.write(cluster, origin, "x")
+        image_id = volumes.image_id_of(origin)
+        with cluster.ioctx(volumes.POOL) as ioctx:
+            with rbd.Image(ioctx, "imprint.v.origin") as image:
+                image.create_snap("imprint.s.s")
+                snap_id = image.snap_get_id("imprint.s.s")
+            ioctx.remove_object(f"rbd_object_map.{image_id}.{snap_id:016x}")
+        with concurrent.futures.ThreadPoolExecutor(2) as threads:
+            taken = list(threads.map(
+                lambda client: volumes.patiently(lambda: volumes.snapshot(client, "s", origin)), clients))
+        assert taken[0] == taken[1] and not taken[0].snapshot_id.endswith(f"@{snap_id:x}")
+        copy = create(clients[0], "copy", SIZE, source=taken[0].snapshot_id).volume_id
+        assert volumes.contents(cluster, copy)[:len(content)] == content
+        volumes.delete_all(clients[0])
         volumes.assert_nothing_left(cluster)
