@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All that is known at one point of a qcow2 file that is read front to back: qcow2_stream.c moves
- * it, qcow2_pass_state.c saves it, qcow2_spool.c hands it over. Nobody else looks inside.
+/* All that is known at one point of a qcow2 file that is read front to back: qcow2_stream.c and
+ * qcow2_pass_*.c move it and save it, qcow2_spool.c hands it over. Nobody else looks inside.
  *
  * The file is at `base`: all before it has been given out, belongs to tables, is held, or turned
  * out to be nobody's. `stage` has what was read from there on. */

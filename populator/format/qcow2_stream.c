@@ -7,11 +7,8 @@
 #include <string.h>
 
 #include "lib/base/memory.h"
-#include "populator/format/bytes.h"
-#include "populator/format/qcow2_pass.h"
-
-/* What a step came to, beside enum qcow2_stream_result and -1. */
-#define STEP_AGAIN 100
+#include "populator/format/qcow2_pass_late.h"
+#include "populator/format/qcow2_pass_tables.h"
 
 struct qcow2_stream {
   struct stream *below;
@@ -27,13 +24,6 @@ truncated(const struct qcow2_pass *pass, const struct qcow2_run *claim, struct e
                  "the file ends at %" PRIu64 " bytes, but there should be something at 0x%" PRIx64
                  ": it is truncated or damaged",
                  pass->base + pass->stage_len, claim->host_offset);
-}
-
-/* Only after a state was restored that is not one of ours. */
-static int
-inconsistent(struct error **err)
-{
-  return DAMAGED(err, "saved state: contradicts itself");
 }
 
 /* ---- the bytes ---------------------------------------------------------------------------------
@@ -115,125 +105,6 @@ take(struct qcow2_stream *stream, void *buf, size_t len, struct error **err)
 /* ---- tables ------------------------------------------------------------------------------------
  */
 
-/* A claim of what lies behind or before the place where the file is now. */
-static int
-claim(struct qcow2_pass *pass, const struct qcow2_run *run, struct error **err)
-{
-  if (run->host_offset >= pass->base) {
-    qcow2_claims_push(&pass->claims, run);
-    return 0;
-  }
-  if (run->host_offset + qcow2_claim_span(pass, run) > pass->base)
-    return DAMAGED(err, "what lies at 0x%" PRIx64 " overlaps a table", run->host_offset);
-  if (pass->late.count == pass->late.room) {
-    pass->late.room = pass->late.room < 64 ? 64 : pass->late.room + pass->late.room / 2;
-    pass->late.items = xrealloc(pass->late.items, pass->late.room, sizeof(*run));
-  }
-  pass->late.items[pass->late.count++] = *run;
-  return 0;
-}
-
-static int
-claim_run(void *context, const struct qcow2_run *run, struct error **err)
-{
-  struct qcow2_pass *pass = context;
-  if (qcow2_run_check(&pass->header, run, &pass->metadata, QCOW2_FILE_SIZE_UNKNOWN, err) < 0)
-    return -1;
-  struct qcow2_claims *early = &pass->early;
-  if (pass->refcount_table_left > 0 && early->count < QCOW2_PASS_EARLY_MAX) {
-    if (early->count == early->room) {
-      early->room = early->room < 64 ? 64 : 2 * early->room;
-      early->items = xrealloc(early->items, early->room, sizeof(*run));
-    }
-    early->items[early->count++] = *run;
-  }
-  return claim(pass, run, err);
-}
-
-/* The L1 table is whole: its L2 tables are claimed. */
-static int
-claim_l2_tables(struct qcow2_pass *pass, struct error **err)
-{
-  for (uint64_t i = 0; i < pass->header.l1_entries; i++) {
-    if (pass->l1[i] == 0)
-      continue;
-    qcow2_metadata_add(&pass->metadata, pass->l1[i], QCOW2_PART_L2);
-    pass->tables_left++;
-  }
-  if (qcow2_metadata_seal(&pass->metadata, err) < 0)
-    return -1;
-  for (uint64_t i = 0; i < pass->header.l1_entries; i++) {
-    struct qcow2_run run = {
-        .host_offset = pass->l1[i], .virtual_offset = i, .kind = QCOW2_CLAIM_L2, .count = 1};
-    if (pass->l1[i] != 0 && claim(pass, &run, err) < 0)
-      return -1;
-  }
-  return 0;
-}
-
-static int
-read_l1(struct qcow2_pass *pass, const struct qcow2_run *run, const char *bytes, struct error **err)
-{
-  uint64_t need = qcow2_claim_need(pass, run);
-  uint64_t index = run->virtual_offset / 8;
-  for (uint64_t at = 0; at < need && index < pass->header.l1_entries; at += 8, index++) {
-    if (qcow2_l1_entry(&pass->header, bytes_be64(bytes + at), &pass->l1[index], err) < 0)
-      return -1;
-  }
-  if (need > pass->l1_left)
-    return inconsistent(err);
-  pass->l1_left -= need;
-  return pass->l1_left == 0 ? claim_l2_tables(pass, err) : 0;
-}
-
-/* All refcount blocks are known: what was claimed before is held against them. */
-static int
-check_early(struct qcow2_pass *pass, struct error **err)
-{
-  if (qcow2_metadata_seal(&pass->metadata, err) < 0)
-    return -1;
-  for (size_t i = 0; i < pass->early.count; i++) {
-    if (qcow2_run_check(&pass->header, &pass->early.items[i], &pass->metadata,
-                        QCOW2_FILE_SIZE_UNKNOWN, err) < 0)
-      return -1;
-  }
-  qcow2_claims_clear(&pass->early);
-  return 0;
-}
-
-static int
-read_refcount_table(struct qcow2_pass *pass, const char *bytes, struct error **err)
-{
-  if (pass->refcount_table_left == 0)
-    return 0; /* refcounts may be wrong */
-  for (uint64_t at = 0; at < pass->header.cluster_size; at += 8) {
-    struct qcow2_run run = {.kind = QCOW2_CLAIM_REFCOUNT_BLOCK, .count = 1};
-    if (qcow2_refcount_table_entry(&pass->header, bytes_be64(bytes + at), &run.host_offset, err) <
-        0)
-      return -1;
-    if (run.host_offset == 0)
-      continue;
-    qcow2_metadata_add(&pass->metadata, run.host_offset, QCOW2_PART_REFCOUNT_BLOCK);
-    if (run.host_offset >= pass->base)
-      qcow2_claims_push(&pass->claims, &run);
-  }
-  pass->refcount_table_left -= pass->header.cluster_size;
-  return pass->refcount_table_left == 0 ? check_early(pass, err) : 0;
-}
-
-static int
-read_l2(struct qcow2_pass *pass, uint64_t index, const char *bytes, struct error **err)
-{
-  if (index >= pass->header.l1_entries || pass->l1[index] & QCOW2_PASS_READ ||
-      pass->tables_left == 0)
-    return inconsistent(err);
-  if (qcow2_l2_decode(&pass->header, index, bytes, claim_run, pass, err) < 0)
-    return -1;
-  pass->l1[index] |= QCOW2_PASS_READ;
-  pass->tables_left--;
-  return 0;
-}
-
 /* A table, at base. It is consumed first: what it names lies before or behind it. */
 static int
 step_table(struct qcow2_stream *stream, const struct qcow2_run *first, struct error **err)
@@ -261,12 +132,12 @@ step_table(struct qcow2_stream *stream, const struct qcow2_run *first, struct er
     return truncated(pass, &table, err);
   int r = 0;
   if (table.kind == QCOW2_CLAIM_L1)
-    r = read_l1(pass, &table, bytes, err);
+    r = qcow2_pass_read_l1(pass, &table, bytes, err);
   else if (table.kind == QCOW2_CLAIM_REFCOUNT_TABLE)
-    r = read_refcount_table(pass, bytes, err);
+    r = qcow2_pass_read_refcount_table(pass, bytes, err);
   else if (table.kind == QCOW2_CLAIM_L2)
-    r = read_l2(pass, table.virtual_offset, bytes, err);
-  return r < 0 ? -1 : STEP_AGAIN;
+    r = qcow2_pass_read_l2(pass, table.virtual_offset, bytes, err);
+  return r < 0 ? -1 : QCOW2_PASS_AGAIN;
 }
 
 /* ---- clusters ----------------------------------------------------------------------------------
@@ -282,7 +153,7 @@ step_data(struct qcow2_stream *stream, const struct qcow2_run *first, void *buf,
   struct qcow2_extent extent;
   qcow2_claims_pop(&pass->claims);
   if (!qcow2_run_next_extent(&pass->header, &run, room, &extent))
-    return inconsistent(err);
+    return qcow2_pass_contradicts(err);
   if (take(stream, buf, extent.length, err) < 0)
     return -1;
   /* the last cluster may be longer than what the disk has of it */
@@ -311,19 +182,11 @@ step_subclusters(struct qcow2_stream *stream, const struct qcow2_run *first, voi
     return truncated(pass, &run, err);
   qcow2_claims_pop(&pass->claims);
   if (!qcow2_run_next_extent(&pass->header, &run, QCOW2_CLUSTER_MAX, &extent))
-    return skip(stream, span, err) < 0 ? -1 : STEP_AGAIN;
+    return skip(stream, span, err) < 0 ? -1 : QCOW2_PASS_AGAIN;
   memcpy(buf, pass->stage + pass->stage_at + (extent.host_offset - pass->base), extent.length);
   qcow2_claims_push(&pass->claims, &run);
   *ret_extent = extent;
   return QCOW2_STREAM_EXTENT;
-}
-
-/* Where the next cluster could begin behind a compressed one: in its last sector. */
-static uint64_t
-slack_start(const struct qcow2_run *run, uint64_t end)
-{
-  uint64_t start = end - (QCOW2_SECTOR - 1);
-  return start > run->host_offset ? start : run->host_offset + 1;
 }
 
 static int
@@ -334,7 +197,7 @@ step_compressed(struct qcow2_stream *stream, const struct qcow2_run *first, void
   struct qcow2_run run = *first;
   struct qcow2_extent extent;
   uint64_t end = run.host_offset + qcow2_run_span(&pass->header, &run);
-  uint64_t next = slack_start(&run, end);
+  uint64_t next = qcow2_slack_start(&run, end);
   qcow2_claims_pop(&pass->claims);
   (void)qcow2_run_next_extent(&pass->header, &run, QCOW2_CLUSTER_MAX, &extent);
   if (fill(stream, extent.host_length, err) < 0)
@@ -371,76 +234,7 @@ step_gap(struct qcow2_stream *stream, const struct qcow2_run *next, struct error
     qcow2_held_add(&pass->held, pass->base, pass->stage + pass->stage_at, len, is_slack);
   }
   consume(pass, len);
-  return STEP_AGAIN;
-}
-
-/* ---- what is held ------------------------------------------------------------------------------
- */
-
-static int
-not_held(const struct qcow2_run *run, struct error **err)
-{
-  return DAMAGED(err,
-                 "what lies at 0x%" PRIx64 " is mapped twice, or by a table that stands too far "
-                 "behind it for a file that is read once",
-                 run->host_offset);
-}
-
-static int
-late_table(struct qcow2_pass *pass, const struct qcow2_run *table, struct error **err)
-{
-  size_t len = pass->header.cluster_size;
-  struct qcow2_run run = *table;
-  if (pass->claims.count + pass->late.count + pass->header.l2_entries > QCOW2_PASS_CLAIMS_MAX)
-    return QCOW2_STREAM_FULL;
-  CLEANUP(freep) char *bytes = xcalloc(1, len);
-  if (qcow2_held_read(&pass->held, run.host_offset, bytes, len) < len)
-    return not_held(&run, err);
-  qcow2_held_remove(&pass->held, run.host_offset, len);
-  pass->late_at++;
-  return read_l2(pass, run.virtual_offset, bytes, err) < 0 ? -1 : STEP_AGAIN;
-}
-
-static int
-late_cluster(struct qcow2_pass *pass, struct qcow2_run *run, void *buf, size_t room,
-             struct qcow2_extent *ret_extent, struct error **err)
-{
-  struct qcow2_run before = *run;
-  uint64_t span = qcow2_run_span(&pass->header, run);
-  bool is_compressed = run->kind == QCOW2_COMPRESSED;
-  bool is_partial = !is_compressed && run->subclusters != QCOW2_ALL_SUBCLUSTERS;
-  struct qcow2_extent extent;
-  if (!qcow2_run_next_extent(&pass->header, run, room, &extent)) {
-    qcow2_held_remove(&pass->held, before.host_offset, span);
-    pass->late_at++;
-    return STEP_AGAIN;
-  }
-  size_t got = qcow2_held_read(&pass->held, extent.host_offset, buf, extent.host_length);
-  /* the last sector of a compressed cluster may already be another's */
-  size_t slack = is_compressed ? QCOW2_SECTOR - 1 : 0;
-  if (got == 0 || got + slack < extent.host_length)
-    return not_held(&before, err);
-  extent.host_length = got;
-  if (is_compressed) {
-    uint64_t next = slack_start(&before, before.host_offset + span);
-    qcow2_held_remove(&pass->held, before.host_offset, next - before.host_offset);
-  } else if (!is_partial) {
-    qcow2_held_remove(&pass->held, before.host_offset, run->host_offset - before.host_offset);
-  }
-  if (run->count == 0)
-    pass->late_at++;
-  *ret_extent = extent;
-  return QCOW2_STREAM_EXTENT;
-}
-
-static int
-step_late(struct qcow2_pass *pass, void *buf, size_t room, struct qcow2_extent *ret_extent,
-          struct error **err)
-{
-  struct qcow2_run *run = &pass->late.items[pass->late_at];
-  if (run->kind == QCOW2_CLAIM_L2)
-    return late_table(pass, run, err);
-  return late_cluster(pass, run, buf, room, ret_extent, err);
+  return QCOW2_PASS_AGAIN;
 }
 
 /* ---- the whole ---------------------------------------------------------------------------------
@@ -465,7 +259,7 @@ step(struct qcow2_stream *stream, void *buf, size_t room, struct qcow2_extent *r
 {
   struct qcow2_pass *pass = &stream->pass;
   if (pass->late_at < pass->late.count)
-    return step_late(pass, buf, room, ret_extent, err);
+    return qcow2_pass_take_late(pass, buf, room, ret_extent, err);
   if (pass->late.count > 0)
     qcow2_claims_clear(&pass->late);
   pass->late_at = 0;
@@ -473,7 +267,7 @@ step(struct qcow2_stream *stream, void *buf, size_t room, struct qcow2_extent *r
     qcow2_held_clear(&pass->held); /* nobody will come for it */
   const struct qcow2_run *first = qcow2_claims_first(&pass->claims);
   if (!first)
-    return qcow2_pass_knows_all(pass) ? drain(stream, err) : inconsistent(err);
+    return qcow2_pass_knows_all(pass) ? drain(stream, err) : qcow2_pass_contradicts(err);
   if (first->host_offset > pass->base)
     return step_gap(stream, first, err);
   if (first->host_offset < pass->base)
@@ -496,7 +290,7 @@ qcow2_stream_next(struct qcow2_stream *stream, void *buf, size_t room,
   int r;
   do {
     r = step(stream, buf, room, ret_extent, err);
-  } while (r == STEP_AGAIN);
+  } while (r == QCOW2_PASS_AGAIN);
   return r;
 }
 
