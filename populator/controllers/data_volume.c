@@ -13,6 +13,7 @@
 #include "populator/controllers/data_volume_upload.h"
 #include "populator/controllers/origin.h"
 #include "populator/objects/image_labels.h"
+#include "populator/objects/retry.h"
 
 #define WAITING_MS 10000
 #define ANNOTATION_PREPOPULATED "cdi.kubevirt.io/storage.prePopulated"
@@ -225,7 +226,14 @@ is_step_of_upload(const struct kube_object *before, const struct kube_object *af
          upload_record_is_complete(before) != upload_record_is_complete(after);
 }
 
-/* What we wrote ourselves needs no second look, and must not cut a pause short. */
+/* What we wrote ourselves needs no second look, but for the pause that is to be kept. */
+static bool
+is_of_interest(const struct kube_object *before, const struct kube_object *after)
+{
+  return before->generation != after->generation || is_step_of_upload(before, after) ||
+         retry_wait_ms(after) > 0 || retry_is_asked(after);
+}
+
 void
 data_volume_changed(void *context, const struct kube_object *before,
                     const struct kube_object *after)
@@ -234,7 +242,7 @@ data_volume_changed(void *context, const struct kube_object *before,
   const struct kube_object *volume = after ? after : before;
   assert(volume); /* there was one, or there is */
   bool is_change = before && after;
-  if (!is_change || before->generation != after->generation || is_step_of_upload(before, after))
+  if (!is_change || is_of_interest(before, after))
     populator_wake(populator, &data_volume_controller, volume->ns, volume->name);
   if (is_change && strcmp(data_volume_status_phase(before), data_volume_status_phase(after)) == 0)
     return;

@@ -14,11 +14,10 @@
 #include "populator/controllers/import_source.h"
 #include "populator/objects/image_labels.h"
 #include "populator/objects/quantity.h"
+#include "populator/objects/retry.h"
 #include "populator/work/volumes.h"
 
 #define RETRIES 12
-#define RETRY_FIRST_MS 1000
-#define RETRY_DOUBLINGS 8
 
 static char *
 transfer_key(const struct kube_object *volume)
@@ -60,36 +59,33 @@ start(struct populator *populator, const struct kube_object *volume, const char 
 /* ---- failures ---------------------------------------------------------------------------------
  */
 
-static bool
-may_pass(enum error_code code)
-{
-  return code == ERROR_UNAVAILABLE || code == ERROR_DEADLINE_EXCEEDED || code == ERROR_ABORTED ||
-         code == ERROR_CANCELLED || code == ERROR_RESOURCE_EXHAUSTED || code == ERROR_UNKNOWN;
-}
-
 static int
 take_failure(struct populator *populator, const struct kube_object *volume,
-             const struct kube_object *claim, const struct transfer_view *view,
-             int64_t *ret_again_ms, struct error **err)
+             const struct kube_object *claim, const struct transfer_view *view, struct error **err)
 {
   int64_t failures = json_number(volume->json, "status", "restartCount") + 1;
-  bool is_final = !may_pass(view->code) || failures > RETRIES;
+  bool is_final = !retry_may_pass(view->code) || failures > RETRIES;
+  if (is_final && data_volume_upload_end(populator, volume, err) < 0)
+    return -1;
+  struct json_object *more = json_object_new_object();
+  CLEANUP(freep)
+  char *message =
+      is_final ? xstrdup(view->message) : retry_put(volume, failures, view->message, more);
   const struct data_volume_state state = {
       .phase = is_final ? "Failed" : "ImportScheduled",
-      .message = view->message,
+      .message = message,
       .percent = -1,
       .restarts = 1,
+      .more = more,
   };
-  if ((is_final && data_volume_upload_end(populator, volume, err) < 0) ||
-      data_volume_status_write(populator, volume, claim, &state, err) < 0)
+  if (is_final)
+    retry_clear(volume, more);
+  if (data_volume_status_write(populator, volume, claim, &state, err) < 0)
     return -1;
   kube_event_tell(populator->events, &data_volumes, volume, KUBE_EVENT_WARNING,
-                  is_final ? "ImportFailed" : "ImportRetried", "%s", view->message);
+                  is_final ? "ImportFailed" : "ImportRetried", "%s", message);
   data_volume_import_forget(populator, volume);
-  *ret_again_ms = is_final ? WORK_DONE
-                           : (int64_t)RETRY_FIRST_MS
-                                 << (failures < RETRY_DOUBLINGS ? failures : RETRY_DOUBLINGS);
-  return 0;
+  return 0; /* the change of the status calls again, and then it waits */
 }
 
 static int
@@ -99,6 +95,9 @@ write_running(struct populator *populator, const struct kube_object *volume,
   bool is_running = view->state == TRANSFER_RUNNING;
   if (view->state == TRANSFER_ELSEWHERE)
     return 0; /* whoever does it tells of it */
+  struct json_object *more = json_object_new_object();
+  if (is_running)
+    retry_clear(volume, more);
   const struct data_volume_state state = {
       .phase = is_running && claim ? "ImportInProgress" : "ImportScheduled",
       .message = !is_running     ? "waits for other transfers"
@@ -107,6 +106,7 @@ write_running(struct populator *populator, const struct kube_object *volume,
                                  : "the source is looked at",
       .percent = claim ? view->percent : -1,
       .is_running = is_running,
+      .more = more,
   };
   return data_volume_status_write(populator, volume, claim, &state, err);
 }
@@ -133,17 +133,24 @@ take_inspection(struct populator *populator, const struct kube_object *volume,
 }
 
 /* The transfer of this step. One of another step, which another populator has done in our place,
- * says nothing: it goes. */
-static void
+ * says nothing: it goes. So does one that waits for its turn while a pause is to be kept: false, to
+ * be looked at again behind that. */
+static bool
 look(struct populator *populator, const struct kube_object *volume, const char *verb,
-     struct transfer_view *ret_view)
+     struct transfer_view *ret_view, int64_t *ret_again_ms)
 {
   CLEANUP(freep) char *key = transfer_key(volume);
+  int64_t wait_ms = retry_wait_ms(volume);
   transfers_look(populator->transfers, key, ret_view);
-  if (ret_view->state == TRANSFER_NONE || strcmp(ret_view->verb, verb) == 0)
-    return;
-  transfer_view_clear(ret_view);
-  transfers_forget(populator->transfers, key);
+  bool is_other = ret_view->state != TRANSFER_NONE && strcmp(ret_view->verb, verb) != 0;
+  bool must_wait = wait_ms > 0 && (is_other || !transfer_view_is_begun(ret_view));
+  if (is_other || must_wait) {
+    transfer_view_clear(ret_view);
+    transfers_forget(populator->transfers, key);
+  }
+  if (must_wait)
+    *ret_again_ms = wait_ms;
+  return !must_wait;
 }
 
 int
@@ -151,12 +158,13 @@ data_volume_import_prepare(struct populator *populator, const struct kube_object
                            int64_t *ret_again_ms, struct error **err)
 {
   CLEANUP(transfer_view_clear) struct transfer_view view;
-  look(populator, volume, "inspect", &view);
+  if (!look(populator, volume, "inspect", &view, ret_again_ms))
+    return 0;
   switch (view.state) {
   case TRANSFER_NONE:
     return start(populator, volume, "inspect", NULL, err);
   case TRANSFER_FAILED:
-    return take_failure(populator, volume, NULL, &view, ret_again_ms, err);
+    return take_failure(populator, volume, NULL, &view, err);
   case TRANSFER_DONE:
     return take_inspection(populator, volume, view.result, err);
   default:
@@ -220,12 +228,13 @@ data_volume_import_advance(struct populator *populator, const struct kube_object
                            int64_t *ret_again_ms, struct error **err)
 {
   CLEANUP(transfer_view_clear) struct transfer_view view;
-  look(populator, volume, "import", &view);
+  if (!look(populator, volume, "import", &view, ret_again_ms))
+    return 0;
   switch (view.state) {
   case TRANSFER_NONE:
     return begin(populator, volume, claim, storage_class, err);
   case TRANSFER_FAILED:
-    return take_failure(populator, volume, claim, &view, ret_again_ms, err);
+    return take_failure(populator, volume, claim, &view, err);
   case TRANSFER_DONE:
     return finish(populator, volume, claim, storage_class, err);
   default:

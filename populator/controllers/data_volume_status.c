@@ -75,5 +75,10 @@ data_volume_status_write(struct populator *populator, const struct kube_object *
   if (restarts > 0)
     json_put_at(status, json_object_new_int64(restarts), "restartCount");
   json_put_at(status, conditions_of(volume, claim, state), "conditions");
+  if (state->more) {
+    json_object_object_foreach(state->more, name, value)
+        json_object_object_add(status, name, json_object_get(value));
+    json_object_put(state->more);
+  }
   return kube_patch_status(populator->client, &data_volumes, volume, status, err);
 }

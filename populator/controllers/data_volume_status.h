@@ -6,11 +6,12 @@
 #include "populator/controllers/populator.h"
 
 struct data_volume_state {
-  const char *phase;   /* "ImportInProgress" */
-  const char *message; /* how it fares */
-  double percent;      /* negative: not known */
-  bool is_running;     /* something is being done for it just now */
-  int64_t restarts;    /* in addition to those before */
+  const char *phase;        /* "ImportInProgress" */
+  const char *message;      /* how it fares */
+  double percent;           /* negative: not known */
+  bool is_running;          /* something is being done for it just now */
+  int64_t restarts;         /* in addition to those before */
+  struct json_object *more; /* further members of the status, which is taken; NULL: none */
 };
 
 /* The claim may be NULL. */

@@ -6,140 +6,24 @@
  *
  * What was reached is in the status, so whoever is called next goes on from there: virtualSize
  * after the first step, volumeHandle after the second, snapshotHandle behind the import. */
-#include <inttypes.h>
 #include <string.h>
 
 #include "lib/base/memory.h"
 #include "populator/controllers/bound_volume.h"
 #include "populator/controllers/host_image.h"
 #include "populator/controllers/image_claim.h"
+#include "populator/controllers/image_failure.h"
 #include "populator/controllers/image_source.h"
+#include "populator/controllers/image_status.h"
 #include "populator/controllers/upload_record.h"
 #include "populator/objects/condition.h"
 #include "populator/objects/quantity.h"
+#include "populator/objects/retry.h"
 #include "populator/work/volumes.h"
 
-#define RETRIES_DEFAULT 5
 #define WAITING_MS 10000
 
 static const struct kube_kind *const kind = &virtual_machine_images;
-
-static char *
-transfer_key(const struct kube_object *image)
-{
-  return populator_key(&image_controller, image->ns, image->name);
-}
-
-/* ---- status -----------------------------------------------------------------------------------
- */
-
-/* `more` is merged into the status and is taken; it may be NULL. */
-static int
-write_status(struct populator *populator, const struct kube_object *image,
-             const struct verdict *verdict, struct json_object *more, struct error **err)
-{
-  CLEANUP(freep) char *source = image_source_text(image);
-  CLEANUP(freep) char *claim = image_claim_name(image);
-  struct json_object *status = condition_status(image, verdict);
-  json_put_text(status, source, "source");
-  json_put_text(status, claim, "pvcName");
-  if (more) {
-    json_object_object_foreach(more, name, value)
-        json_object_object_add(status, name, json_object_get(value));
-    json_object_put(more);
-  }
-  return kube_patch_status(populator->client, kind, image, status, err);
-}
-
-static int
-write_creating(struct populator *populator, const struct kube_object *image, const char *message,
-               struct json_object *more, struct error **err)
-{
-  const struct verdict verdict = {
-      .state = "Creating", .reason = "VmiIsCreating", .message = message};
-  return write_status(populator, image, &verdict, more, err);
-}
-
-static struct json_object *
-one_member(const char *name, struct json_object *value)
-{
-  struct json_object *object = json_object_new_object();
-  json_object_object_add(object, name, value);
-  return object;
-}
-
-/* As if nothing had been made. */
-static struct json_object *
-no_members(void)
-{
-  static const char *const names[] = {"volumeHandle", "upload",   "virtualSize",
-                                      "progress",     "attempts", "hostTransfer"};
-  struct json_object *object = json_object_new_object();
-  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-    json_object_object_add(object, names[i], NULL);
-  return object;
-}
-
-/* ---- when it cannot be done -------------------------------------------------------------------
- */
-
-/* Takes back what was made, so that nothing is left but the reason. */
-static int
-give_up(struct populator *populator, const struct kube_object *image, const char *message,
-        struct error **err)
-{
-  CLEANUP(freep) char *key = transfer_key(image);
-  const char *handle = json_text(image->json, "status", "volumeHandle");
-  if (image_claim_remove(populator, image, handle, err) < 0 ||
-      upload_record_discard(populator, &image_upload, image, err) < 0)
-    return -1;
-  const struct verdict verdict = {.state = "Error", .reason = "SeeMessages", .message = message};
-  if (write_status(populator, image, &verdict, no_members(), err) < 0)
-    return -1;
-  transfers_forget(populator->transfers, key);
-  kube_event_tell(populator->events, kind, image, KUBE_EVENT_WARNING, "ImportFailed", "%s",
-                  message);
-  return 0;
-}
-
-/* Whether trying again could help. */
-static bool
-may_pass(enum error_code code)
-{
-  return code == ERROR_UNAVAILABLE || code == ERROR_DEADLINE_EXCEEDED || code == ERROR_ABORTED ||
-         code == ERROR_CANCELLED || code == ERROR_RESOURCE_EXHAUSTED || code == ERROR_UNKNOWN;
-}
-
-static int64_t
-retries_of(const struct kube_object *image)
-{
-  struct json_object *retry = json_at(image->json, "spec", "retry");
-  if (json_object_is_type(retry, json_type_int))
-    return json_object_get_int64(retry);
-  return json_at(retry, "limit") ? json_number(retry, "limit") : RETRIES_DEFAULT;
-}
-
-/* A transfer failed: again, or not. */
-static int
-take_failure(struct populator *populator, const struct kube_object *image,
-             const struct transfer_view *view, int64_t *ret_again_ms, struct error **err)
-{
-  CLEANUP(freep) char *key = transfer_key(image);
-  int64_t failures = json_number(image->json, "status", "attempts") + 1;
-  if (!may_pass(view->code) || failures > retries_of(image))
-    return give_up(populator, image, view->message, err);
-  CLEANUP(freep)
-  char *message =
-      xasprintf("attempt %" PRId64 " failed, once more soon: %s", failures, view->message);
-  if (write_creating(populator, image, message,
-                     one_member("attempts", json_object_new_int64(failures)), err) < 0)
-    return -1;
-  kube_event_tell(populator->events, kind, image, KUBE_EVENT_WARNING, "ImportRetried", "%s",
-                  message);
-  transfers_forget(populator->transfers, key);
-  *ret_again_ms = 1000LL << (failures < 6 ? failures : 6);
-  return 0;
-}
 
 /* ---- the steps --------------------------------------------------------------------------------
  */
@@ -148,7 +32,7 @@ static int
 start(struct populator *populator, const struct kube_object *image, const char *verb,
       struct json_object *job)
 {
-  CLEANUP(freep) char *key = transfer_key(image);
+  CLEANUP(freep) char *key = image_transfer_key(image);
   CLEANUP(freep) char *lease = xasprintf("image-%s", image->uid);
   json_put_at(job, json_object_new_boolean(true), "json");
   transfers_start(populator->transfers, key, lease, verb, job);
@@ -159,10 +43,13 @@ static int
 start_inspection(struct populator *populator, const struct kube_object *image, struct error **err)
 {
   struct json_object *job;
-  if (image_source_job(populator, image, &job, err) < 0 ||
-      write_creating(populator, image, "the source is looked at", NULL, err) < 0)
+  if (image_source_job(populator, image, &job, err) < 0)
     return -1;
-  return start(populator, image, "inspect", job);
+  (void)start(populator, image, "inspect", job);
+  /* A later attempt is told of when it runs: until then the reason of the last one is shown. */
+  return *condition_state(image)
+             ? 0
+             : image_status_creating(populator, image, "the source is looked at", NULL, err);
 }
 
 /* -1 in the status: it cannot be told before the end. */
@@ -170,14 +57,15 @@ static int
 take_inspection(struct populator *populator, const struct kube_object *image,
                 const struct transfer_view *view, struct error **err)
 {
-  CLEANUP(freep) char *key = transfer_key(image);
+  CLEANUP(freep) char *key = image_transfer_key(image);
   int64_t bytes = json_number(view->result, "virtualSize");
   const char *refusal = json_text(view->result, "refusal");
   if (refusal)
-    return give_up(populator, image, refusal, err);
-  if (write_creating(populator, image, "the volume is made",
-                     one_member("virtualSize", json_object_new_int64(bytes > 0 ? bytes : -1)),
-                     err) < 0)
+    return image_give_up(populator, image, refusal, err);
+  struct json_object *more =
+      image_status_one("virtualSize", json_object_new_int64(bytes > 0 ? bytes : -1));
+  retry_clear(image, more);
+  if (image_status_creating(populator, image, "the volume is made", more, err) < 0)
     return -1;
   transfers_forget(populator->transfers, key);
   return 0;
@@ -191,10 +79,11 @@ make_volume(struct populator *populator, const struct kube_object *image,
   char size[QUANTITY_TEXT_BYTES];
   if (image_claim_volume(populator, claim, &volume, err) < 0)
     return -1;
-  struct json_object *more = one_member("volumeHandle", json_object_new_string(volume.handle));
+  struct json_object *more =
+      image_status_one("volumeHandle", json_object_new_string(volume.handle));
   json_put_text(more, quantity_text(volume.capacity_bytes, size), "size");
   made_volume_clear(&volume);
-  return write_creating(populator, image, "the import begins", more, err);
+  return image_status_creating(populator, image, "the import begins", more, err);
 }
 
 static int
@@ -208,29 +97,30 @@ start_import(struct populator *populator, const struct kube_object *image, struc
 
 static int
 write_progress(struct populator *populator, const struct kube_object *image,
-               const struct transfer_view *view, struct error **err)
+               const struct transfer_view *view, const char *what, struct error **err)
 {
   if (view->state == TRANSFER_ELSEWHERE)
     return 0; /* whoever does it tells of it */
-  if (view->trouble)
-    return write_creating(populator, image, view->trouble, NULL, err);
   if (view->state == TRANSFER_WAITING)
-    return write_creating(populator, image, "waits for other transfers", NULL, err);
-  if (view->percent < 0)
-    return write_creating(populator, image, "the image is imported", NULL, err);
-  CLEANUP(freep) char *progress = xasprintf("%.1f%%", view->percent);
-  return write_creating(populator, image, "the image is imported",
-                        one_member("progress", json_object_new_string(progress)), err);
+    return image_status_creating(
+        populator, image, view->trouble ? view->trouble : "waits for other transfers", NULL, err);
+  struct json_object *more = json_object_new_object();
+  retry_clear(image, more);
+  if (view->percent >= 0 && !view->trouble) {
+    CLEANUP(freep) char *progress = xasprintf("%.1f%%", view->percent);
+    json_put_text(more, progress, "progress");
+  }
+  return image_status_creating(populator, image, view->trouble ? view->trouble : what, more, err);
 }
 
 /* The claim was deleted meanwhile and made anew: what was imported went with the old one. */
 static int
 import_anew(struct populator *populator, const struct kube_object *image, struct error **err)
 {
-  CLEANUP(freep) char *key = transfer_key(image);
+  CLEANUP(freep) char *key = image_transfer_key(image);
   transfers_forget(populator->transfers, key);
-  return write_creating(populator, image, "begins anew: its claim was deleted",
-                        one_member("volumeHandle", NULL), err);
+  return image_status_creating(populator, image, "begins anew: its claim was deleted",
+                               image_status_one("volumeHandle", NULL), err);
 }
 
 static bool
@@ -245,7 +135,7 @@ static int
 finish(struct populator *populator, const struct kube_object *image,
        const struct image_claim *claim, const struct transfer_view *view, struct error **err)
 {
-  CLEANUP(freep) char *key = transfer_key(image);
+  CLEANUP(freep) char *key = image_transfer_key(image);
   CLEANUP(freep) char *name = xasprintf("image-%s", image->uid);
   CLEANUP(freep) char *snapshot = NULL;
   struct made_volume volume = {0};
@@ -263,12 +153,13 @@ finish(struct populator *populator, const struct kube_object *image,
   made_volume_clear(&volume);
   if (r < 0)
     return -1;
-  struct json_object *more = one_member("snapshotHandle", json_object_new_string(snapshot));
+  struct json_object *more = image_status_one("snapshotHandle", json_object_new_string(snapshot));
   json_put_text(more, "100.0%", "progress");
   json_object_object_add(more, "attempts", NULL);
   json_object_object_add(more, "hostTransfer", NULL);
+  retry_clear(image, more);
   if (upload_record_is_source(image))
-    json_object_object_add(more, "upload", one_member("handle", NULL));
+    json_object_object_add(more, "upload", image_status_one("handle", NULL));
   const char *digest = json_text(view->result, "digest");
   const char *format = json_text(view->result, "format");
   if (digest)
@@ -277,7 +168,7 @@ finish(struct populator *populator, const struct kube_object *image,
     json_put_text(more, format, "format");
   const struct verdict verdict = {
       .state = "Available", .reason = "VmiIsReady", .message = "", .is_ready = true};
-  if (write_status(populator, image, &verdict, more, err) < 0)
+  if (image_status_write(populator, image, &verdict, more, err) < 0)
     return -1;
   transfers_forget(populator->transfers, key);
   kube_event_tell(populator->events, kind, image, KUBE_EVENT_NORMAL, "Imported",
@@ -288,8 +179,7 @@ finish(struct populator *populator, const struct kube_object *image,
 /* With a claim at hand: the volume, the import, the end. */
 static int
 step_import(struct populator *populator, const struct kube_object *image,
-            const struct image_claim *claim, struct transfer_view *view, int64_t *ret_again_ms,
-            struct error **err)
+            const struct image_claim *claim, struct transfer_view *view, struct error **err)
 {
   if (!json_text(image->json, "status", "volumeHandle"))
     return make_volume(populator, image, claim, err);
@@ -299,11 +189,11 @@ step_import(struct populator *populator, const struct kube_object *image,
   case TRANSFER_NONE:
     return start_import(populator, image, err);
   case TRANSFER_FAILED:
-    return take_failure(populator, image, view, ret_again_ms, err);
+    return image_take_failure(populator, image, view, err);
   case TRANSFER_DONE:
     return finish(populator, image, claim, view, err);
   default:
-    return write_progress(populator, image, view, err);
+    return write_progress(populator, image, view, "the image is imported", err);
   }
 }
 
@@ -311,45 +201,44 @@ step_import(struct populator *populator, const struct kube_object *image,
 static int
 step_inspect(struct populator *populator, const struct kube_object *image,
              const struct bound_volume *origin, const struct transfer_view *view,
-             int64_t *ret_again_ms, struct error **err)
+             struct error **err)
 {
   if (origin->handle)
-    return write_creating(populator, image, "the volume is cloned",
-                          one_member("virtualSize", json_object_new_int64((int64_t)origin->bytes)),
-                          err);
+    return image_status_creating(
+        populator, image, "the volume is cloned",
+        image_status_one("virtualSize", json_object_new_int64((int64_t)origin->bytes)), err);
   switch (view->state) {
   case TRANSFER_NONE:
     return start_inspection(populator, image, err);
   case TRANSFER_FAILED:
-    return take_failure(populator, image, view, ret_again_ms, err);
+    return image_take_failure(populator, image, view, err);
   case TRANSFER_DONE:
     return take_inspection(populator, image, view, err);
   default:
-    return view->trouble ? write_creating(populator, image, view->trouble, NULL, err) : 0;
+    return write_progress(populator, image, view, "the source is looked at", err);
   }
 }
 
 static int
 step_with(struct populator *populator, const struct kube_object *image,
-          const struct bound_volume *origin, struct transfer_view *view, int64_t *ret_again_ms,
-          struct error **err)
+          const struct bound_volume *origin, struct transfer_view *view, struct error **err)
 {
   int64_t virtual_bytes = json_number(image->json, "status", "virtualSize");
   if (virtual_bytes == 0)
-    return step_inspect(populator, image, origin, view, ret_again_ms, err);
+    return step_inspect(populator, image, origin, view, err);
   struct image_claim claim;
   if (image_claim_open(populator, image, virtual_bytes > 0 ? (uint64_t)virtual_bytes : 0, &claim,
                        err) < 0)
     return -1;
   claim.origin = xstrdup(origin->handle);
-  int r = step_import(populator, image, &claim, view, ret_again_ms, err);
+  int r = step_import(populator, image, &claim, view, err);
   image_claim_clear(&claim);
   return r;
 }
 
 static int
 step(struct populator *populator, const struct kube_object *image, struct transfer_view *view,
-     int64_t *ret_again_ms, struct error **err)
+     struct error **err)
 {
   struct bound_volume origin = {0};
   struct upload_record upload;
@@ -357,12 +246,12 @@ step(struct populator *populator, const struct kube_object *image, struct transf
   upload_record_look(image, &upload);
   if (upload_record_is_source(image) && !upload_record_is_complete(image))
     return upload.size ? 0 /* whoever receives it tells of it */
-                       : write_creating(populator, image, "waits for its upload, docs/upload.md",
-                                        NULL, err);
+                       : image_status_creating(populator, image,
+                                               "waits for its upload, docs/upload.md", NULL, err);
   if (claim &&
       bound_volume_find(populator, image->ns, claim, "spec.source.pvc.name", &origin, err) < 0)
     return -1;
-  int r = step_with(populator, image, &origin, view, ret_again_ms, err);
+  int r = step_with(populator, image, &origin, view, err);
   bound_volume_clear(&origin);
   return r;
 }
@@ -374,7 +263,7 @@ step(struct populator *populator, const struct kube_object *image, struct transf
 static int
 clean_up(struct populator *populator, const struct kube_object *image, struct error **err)
 {
-  CLEANUP(freep) char *key = transfer_key(image);
+  CLEANUP(freep) char *key = image_transfer_key(image);
   const char *snapshot = json_text(image->json, "status", "snapshotHandle");
   const char *volume = json_text(image->json, "status", "volumeHandle");
   transfers_forget(populator->transfers, key);
@@ -388,26 +277,13 @@ clean_up(struct populator *populator, const struct kube_object *image, struct er
   return kube_remove_finalizer(populator->client, kind, image, FINALIZER_CLEANUP, err);
 }
 
-/* Another source, checksum or class while it is being imported: from the start. */
-static int
-start_over(struct populator *populator, const struct kube_object *image, struct error **err)
-{
-  CLEANUP(freep) char *key = transfer_key(image);
-  transfers_forget(populator->transfers, key);
-  if (image_claim_remove(populator, image, json_text(image->json, "status", "volumeHandle"), err) <
-          0 ||
-      upload_record_discard(populator, &image_upload, image, err) < 0)
-    return -1;
-  return write_creating(populator, image, "begins anew: the image was changed", no_members(), err);
-}
-
 /* How the transfer of this step fares. One of an earlier step, which another populator has done in
  * our place, says nothing: it goes. */
 static int
 look(struct populator *populator, const struct kube_object *image, struct transfer_view *ret_view,
      struct error **err)
 {
-  CLEANUP(freep) char *key = transfer_key(image);
+  CLEANUP(freep) char *key = image_transfer_key(image);
   if (host_image_is_source(image))
     return host_image_look(populator, image, ret_view, err);
   bool is_inspected = json_number(image->json, "status", "virtualSize") != 0;
@@ -417,6 +293,20 @@ look(struct populator *populator, const struct kube_object *image, struct transf
     return 0;
   transfer_view_clear(ret_view);
   transfers_forget(populator->transfers, key);
+  return 0;
+}
+
+/* The next step, unless a pause between two attempts is to be kept. */
+static int
+step_or_wait(struct populator *populator, const struct kube_object *image,
+             struct transfer_view *view, int64_t *ret_again_ms, struct error **err)
+{
+  int64_t wait_ms = retry_wait_ms(image);
+  if (wait_ms == 0 || transfer_view_is_begun(view))
+    return step(populator, image, view, err);
+  CLEANUP(freep) char *key = image_transfer_key(image);
+  transfers_forget(populator->transfers, key);
+  *ret_again_ms = wait_ms;
   return 0;
 }
 
@@ -430,18 +320,19 @@ advance(struct populator *populator, const struct kube_object *image, int64_t *r
   if (r == 0 && host_image_is_source(image))
     *ret_again_ms = WAITING_MS; /* the node may be gone meanwhile, and says nothing then */
   if (r == 0)
-    r = step(populator, image, &view, ret_again_ms, &failure);
+    r = step_or_wait(populator, image, &view, ret_again_ms, &failure);
   transfer_view_clear(&view);
   if (r == 0)
     return 0;
   if (failure->code == ERROR_INVALID_ARGUMENT || failure->code == ERROR_FAILED_PRECONDITION ||
       failure->code == ERROR_OUT_OF_RANGE)
-    return give_up(populator, image, failure->message, err);
-  if (failure->code == ERROR_UNAVAILABLE) { /* something is missing that may come */
+    return image_give_up(populator, image, failure->message, err);
+  /* Something is missing that may come, or the API server does not let us: a quota, mostly. */
+  if (failure->code == ERROR_UNAVAILABLE || failure->code == ERROR_PERMISSION_DENIED) {
     kube_event_tell(populator->events, kind, image, KUBE_EVENT_WARNING, "Waiting", "%s",
                     failure->message);
     *ret_again_ms = WAITING_MS;
-    return write_creating(populator, image, failure->message, NULL, err);
+    return image_status_creating(populator, image, failure->message, NULL, err);
   }
   return error_set(err, failure->code, "%s", failure->message);
 }
@@ -450,22 +341,23 @@ static int
 reconcile(struct populator *populator, const struct kube_object *image, int64_t *ret_again_ms,
           struct error **err)
 {
-  CLEANUP(freep) char *key = transfer_key(image);
+  CLEANUP(freep) char *key = image_transfer_key(image);
   const char *state = condition_state(image);
   bool is_seen = json_number(image->json, "status", "observedGeneration") == image->generation;
+  bool is_failed = strcmp(state, "Error") == 0;
   if (populator->node)
     return host_image_reconcile(populator, image, ret_again_ms, err);
   if (image->is_deleting)
     return kube_object_has_finalizer(image, FINALIZER_CLEANUP) ? clean_up(populator, image, err)
                                                                : 0;
-  if (strcmp(state, "Available") == 0 || (strcmp(state, "Error") == 0 && is_seen)) {
+  if (strcmp(state, "Available") == 0 || (is_failed && is_seen && !retry_is_asked(image))) {
     transfers_forget(populator->transfers, key);
     return 0;
   }
   if (!kube_object_has_finalizer(image, FINALIZER_CLEANUP))
     return kube_add_finalizer(populator->client, kind, image, FINALIZER_CLEANUP, err);
-  if (*state && !is_seen)
-    return start_over(populator, image, err);
+  if (*state && (!is_seen || is_failed))
+    return image_start_over(populator, image, err);
   return advance(populator, image, ret_again_ms, err);
 }
 

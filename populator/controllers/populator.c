@@ -11,6 +11,7 @@
 #include "populator/controllers/golden_metrics.h"
 #include "populator/controllers/running.h"
 #include "populator/objects/condition.h"
+#include "populator/objects/retry.h"
 #include "populator/work/volumes.h"
 
 #define THREADS 8
@@ -189,7 +190,7 @@ transfer_is_wanted(void *context, const char *text)
     if (strcmp(state, ends[i]) == 0)
       return false;
   }
-  return !object->is_deleting;
+  return !object->is_deleting && retry_wait_ms(object) == 0;
 }
 
 /* ---- start and stop ---------------------------------------------------------------------------

@@ -33,6 +33,8 @@ extern const struct kube_kind data_import_crons;
 #define ANNOTATION_CLONED_FROM "imprint." KINDS_GROUP "/cloned-from"
 /* On the same: what its volume is made of, see claim_making.h. */
 #define ANNOTATION_MADE_OF "imprint." KINDS_GROUP "/made-of"
+/* On what waits for its next attempt, or has failed: try now. Any value that is new. */
+#define ANNOTATION_RETRY "imprint." KINDS_GROUP "/retry"
 #define ANNOTATION_SELECTED_NODE "volume.kubernetes.io/selected-node"
 #define ANNOTATION_PROVISIONED_BY "pv.kubernetes.io/provisioned-by"
 

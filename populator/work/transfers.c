@@ -93,10 +93,18 @@ pause_for(struct transfer *transfer, int64_t ms)
  */
 
 static bool
+has_place(struct transfers *all)
+{
+  MUTEX_GUARD(&all->mutex);
+  return all->running < all->options.max_running;
+}
+
+static bool
 take_place(struct transfer *transfer)
 {
   struct transfers *all = transfer->all;
-  set_state(transfer, TRANSFER_WAITING);
+  if (!has_place(all))
+    tell(transfer); /* that it waits */
   MUTEX_GUARD(&all->mutex);
   while (!transfer->is_stopping && all->running >= all->options.max_running)
     (void)pthread_cond_wait(&all->changed, &all->mutex);
@@ -305,6 +313,13 @@ transfer_view_clear(struct transfer_view *view)
   free(view->message);
   free(view->trouble);
   *view = (struct transfer_view){0};
+}
+
+bool
+transfer_view_is_begun(const struct transfer_view *view)
+{
+  return view->state == TRANSFER_RUNNING || view->state == TRANSFER_DONE ||
+         view->state == TRANSFER_FAILED;
 }
 
 static void

@@ -47,6 +47,9 @@ struct transfer_view {
   char *message;              /* … to be freed */
 };
 
+/* Whether it is more than an intention here. */
+bool transfer_view_is_begun(const struct transfer_view *view);
+
 struct transfers *transfers_new(const struct transfers_options *options);
 /* Ends what runs, and none is begun any more: another populator goes on with it. */
 void transfers_stop(struct transfers *transfers);

@@ -85,6 +85,13 @@ observedGeneration:
 attempts:
   type: integer
   description: How often it failed since it was last changed.
+retryAt:
+  type: string
+  format: date-time
+  description: When it is tried again.
+lastRetryRequest:
+  type: string
+  description: What the annotation imprint.hypercloud.tmaxanc.com/retry was at the last failure.
 {{- end -}}
 
 {{/* The parts of a PersistentVolumeClaimSpec. */}}
