@@ -114,6 +114,19 @@ tell_waiting(struct populator *populator, const struct kube_object *claim,
   return LOOK_AGAIN_MS;
 }
 
+/* Nobody else fills a claim from our images; of what others know as well we say nothing. */
+static void
+tell_foreign_class(struct populator *populator, const struct kube_object *claim,
+                   const struct kube_object *storage_class)
+{
+  if (origin_is_image(claim))
+    kube_event_tell(populator->events, &kube_persistent_volume_claims, claim, KUBE_EVENT_WARNING,
+                    "CannotPopulate",
+                    "spec.storageClassName: StorageClass '%s' is of another driver than %s, which "
+                    "the image is of",
+                    storage_class->name, populator->driver);
+}
+
 static int
 populate(struct populator *populator, const struct kube_object *claim, int64_t *ret_again_ms,
          struct error **err)
@@ -127,8 +140,11 @@ populate(struct populator *populator, const struct kube_object *claim, int64_t *
     *ret_again_ms = tell_waiting(populator, claim, failure);
     return 0;
   }
-  if (!storage_class_is_of(storage_class, populator->driver) ||
-      !may_be_placed(claim, storage_class))
+  if (!storage_class_is_of(storage_class, populator->driver)) {
+    tell_foreign_class(populator, claim, storage_class);
+    return 0;
+  }
+  if (!may_be_placed(claim, storage_class))
     return 0;
   if (origin_find(populator, claim, &origin, &failure) < 0) {
     *ret_again_ms = tell_waiting(populator, claim, failure);

@@ -55,6 +55,7 @@ secret_value(const struct kube_object *secret, const char *name)
   return NULL;
 }
 
+/* 1: it is there, 0: it is not and need not be. */
 static int
 add_key(const struct kube_object *secret, const struct key *key, const char *field,
         struct json_object *job, struct error **err)
@@ -66,7 +67,7 @@ add_key(const struct kube_object *secret, const struct key *key, const char *fie
     json_put_text(job, value, key->flag);
     explicit_bzero(value, strlen(value));
     free(value);
-    return 0;
+    return 1;
   }
   if (!key->is_needed)
     return 0;
@@ -87,11 +88,18 @@ credentials_add_secret(struct populator *populator, const char *ns, const char *
   const struct key *keys = kind == CREDENTIALS_S3 ? s3_keys : http_keys;
   size_t count = kind == CREDENTIALS_S3 ? sizeof(s3_keys) / sizeof(s3_keys[0])
                                         : sizeof(http_keys) / sizeof(http_keys[0]);
+  int found = 0;
   for (size_t i = 0; i < count; i++) {
-    if (add_key(secret, &keys[i], field, job, err) < 0)
+    int r = add_key(secret, &keys[i], field, job, err);
+    if (r < 0)
       return -1;
+    found += r;
   }
-  return 0;
+  if (found > 0)
+    return 0;
+  return error_set(err, ERROR_INVALID_ARGUMENT,
+                   "%s: Secret '%s/%s' has none of the keys username, password and token", field,
+                   ns, name);
 }
 
 int

@@ -111,6 +111,8 @@ image_claim_open(struct populator *populator, const struct kube_object *image,
   struct image_claim claim = {0};
   int r =
       storage_class_find(populator->storage_classes, class_name(image), &claim.storage_class, err);
+  if (r < 0)
+    error_add_place(err, "spec.storageClassName");
   if (r == 0 && !storage_class_is_of(claim.storage_class, populator->driver))
     r = error_set(err, ERROR_INVALID_ARGUMENT,
                   "spec.storageClassName: StorageClass '%s' is of another driver than %s",

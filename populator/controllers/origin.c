@@ -46,6 +46,12 @@ origin_is_ours(const struct kube_object *claim)
 }
 
 bool
+origin_is_image(const struct kube_object *claim)
+{
+  return is_of_kind(claim, &virtual_machine_images);
+}
+
+bool
 origin_refers_to(const struct kube_object *claim, const struct kube_kind *kind,
                  const struct kube_object *object)
 {

@@ -22,6 +22,8 @@ struct origin {
 
 /* Whether the claim's dataSourceRef is of a kind of ours at all. */
 bool origin_is_ours(const struct kube_object *claim);
+/* Whether it is an image, which nobody but us knows. */
+bool origin_is_image(const struct kube_object *claim);
 /* Whether the claim refers to that object, in whatever namespace. */
 bool origin_refers_to(const struct kube_object *claim, const struct kube_kind *kind,
                       const struct kube_object *object);

@@ -8,6 +8,7 @@
 #include "populator/controllers/populator.h"
 #include "populator/objects/condition.h"
 #include "populator/objects/quantity.h"
+#include "populator/objects/storage_class.h"
 
 #define LOOK_AGAIN_MS 60000
 
@@ -122,6 +123,20 @@ class_of(const struct kube_object *volume, const struct kube_object *image)
   return name ? name : json_text(image->json, "spec", "pvc", "storageClassName");
 }
 
+/* A claim of another class would wait forever. */
+static int
+check_class(struct populator *populator, const char *name, struct error **err)
+{
+  CLEANUP(kube_object_releasep) struct kube_object *storage_class = NULL;
+  if (storage_class_find(populator->storage_classes, name, &storage_class, err) < 0)
+    return error_wrap(err, "spec.pvc.storageClassName");
+  if (storage_class_is_of(storage_class, populator->driver))
+    return 0;
+  return error_set(err, ERROR_INVALID_ARGUMENT,
+                   "spec.pvc.storageClassName: StorageClass '%s' is of another driver than %s",
+                   storage_class->name, populator->driver);
+}
+
 static struct json_object *
 claim_json(const struct kube_object *volume, const struct kube_object *image, uint64_t bytes)
 {
@@ -165,7 +180,8 @@ make_claim(struct populator *populator, const struct kube_object *volume, struct
   }
   uint64_t bytes;
   CLEANUP(error_freep) struct error *failure = NULL;
-  if (choose_size(volume, image, &bytes, &failure) < 0)
+  if (choose_size(volume, image, &bytes, &failure) < 0 ||
+      check_class(populator, class_of(volume, image), &failure) < 0)
     return write_error(populator, volume, failure->message, err);
   CLEANUP(json_object_putp) struct json_object *json = claim_json(volume, image, bytes);
   if (kube_create(populator->client, &kube_persistent_volume_claims, json, NULL, &failure) < 0 &&
