@@ -5,11 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/clock.h"
 #include "lib/base/digest.h"
-#include "lib/base/lock.h"
 #include "lib/base/log.h"
 #include "lib/base/memory.h"
+#include "lib/base/recent.h"
 #include "lib/kube/kube_time.h"
 #include "lib/kube/kube_write.h"
 
@@ -23,12 +22,7 @@
 struct kube_events {
   struct kube_client *client;
   const char *component;
-  pthread_mutex_t mutex;
-  struct {
-    char digest[DIGEST_SHA256_HEX];
-    int64_t at_ms;
-  } recent[RECENT];
-  size_t next;
+  struct recent *recent;
 };
 
 struct saying {
@@ -46,7 +40,7 @@ kube_events_new(struct kube_client *client, const char *component)
   struct kube_events *events = xcalloc(1, sizeof(*events));
   events->client = client;
   events->component = component;
-  (void)pthread_mutex_init(&events->mutex, NULL);
+  events->recent = recent_new(RECENT, QUIET_MS);
   return events;
 }
 
@@ -55,25 +49,8 @@ kube_events_free(struct kube_events *events)
 {
   if (!events)
     return;
-  (void)pthread_mutex_destroy(&events->mutex);
+  recent_free(events->recent);
   free(events);
-}
-
-/* Whether it was said within the last minute; if not, it is from now on. */
-static bool
-was_just_said(struct kube_events *events, const struct saying *saying)
-{
-  MUTEX_GUARD(&events->mutex);
-  int64_t now_ms = clock_now_ms();
-  for (size_t i = 0; i < RECENT; i++) {
-    if (strcmp(events->recent[i].digest, saying->digest) == 0 &&
-        now_ms - events->recent[i].at_ms < QUIET_MS)
-      return true;
-  }
-  memcpy(events->recent[events->next].digest, saying->digest, sizeof(saying->digest));
-  events->recent[events->next].at_ms = now_ms;
-  events->next = (events->next + 1) % RECENT;
-  return false;
 }
 
 static struct json_object *
@@ -154,9 +131,9 @@ kube_event_tell(struct kube_events *events, const struct kube_kind *kind,
   CLEANUP(freep) char *all = xasprintf("%s\n%s\n%s", about->uid, reason, message);
   struct saying saying = {
       .kind = kind, .about = about, .type = type, .reason = reason, .message = message};
-  digest_sha256_hex(all, strlen(all), saying.digest);
-  if (was_just_said(events, &saying))
+  if (!recent_add(events->recent, all))
     return;
+  digest_sha256_hex(all, strlen(all), saying.digest);
   CLEANUP(error_freep) struct error *failure = NULL;
   if (write_event(events, &saying, &failure) < 0)
     log_warn("an event could not be written: %s", failure->message);
