@@ -15,6 +15,7 @@
 #include "lib/base/memory.h"
 #include "lib/base/worker_pool.h"
 #include "lib/ceph/header.h"
+#include "lib/ceph/import_remains.h"
 #include "lib/ceph/trash.h"
 #include "lib/ceph/trash_lock.h"
 
@@ -120,6 +121,14 @@ begin_removal(struct purger *purger)
   purger->removing++;
 }
 
+static int
+remove_image(struct location *location, const struct trash_entry *entry, struct error **err)
+{
+  if (import_remains_remove(location, entry->id, err) < 0)
+    return -1;
+  return trash_remove(location, entry, err);
+}
+
 static void
 run_removal(struct job *job)
 {
@@ -130,7 +139,7 @@ run_removal(struct job *job)
   begin_removal(purger);
   struct location *location = reopen(plot->location);
   int r = location && !atomic_load(&purger->controller->is_stopping)
-              ? trash_remove(location, &removal->entry, &err)
+              ? remove_image(location, &removal->entry, &err)
               : -1;
   location_close(location);
   if (r < 0 && err && err->code != ERROR_FAILED_PRECONDITION)

@@ -8,6 +8,7 @@
 #include "lib/ceph/blob.h"
 #include "lib/ceph/directory.h"
 #include "lib/ceph/image_snap.h"
+#include "lib/ceph/import_remains.h"
 #include "lib/ceph/trash.h"
 #include "lib/ceph/unfinished.h"
 #include "populator/transfer/import_owner.h"
@@ -25,7 +26,7 @@ remains_begin_name(const char *name)
 char *
 remains_checkpoint_name(const char *image_id)
 {
-  return xasprintf("imprint.checkpoint.%s", image_id);
+  return import_remains_checkpoint(image_id);
 }
 
 static int

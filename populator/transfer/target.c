@@ -7,6 +7,7 @@
 #include "lib/ceph/header.h"
 #include "lib/ceph/image_change.h"
 #include "lib/ceph/image_snap.h"
+#include "lib/ceph/import_remains.h"
 #include "lib/ceph/unfinished.h"
 #include "populator/transfer/import_owner.h"
 #include "populator/transfer/remains.h"
@@ -36,7 +37,7 @@ target_set_id(struct target *target, char *id)
   free(target->spool_name);
   target->id = id;
   target->checkpoint_name = remains_checkpoint_name(id);
-  target->spool_name = xasprintf("imprint.spool.%s", id);
+  target->spool_name = import_remains_spool(id);
 }
 
 struct image *
