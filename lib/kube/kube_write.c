@@ -7,6 +7,7 @@
 #include "lib/base/memory.h"
 
 #define MERGE_PATCH "application/merge-patch+json"
+#define STRATEGIC_PATCH "application/strategic-merge-patch+json"
 #define APPLY_PATCH "application/apply-patch+yaml" /* of which JSON is a part */
 
 static int
@@ -77,6 +78,21 @@ kube_apply(struct kube_client *client, const struct kube_kind *kind, struct json
   return kube_client_send(client, &request, NULL, err);
 }
 
+/* The uid goes along. */
+static int
+send_patch(struct kube_client *client, const char *path, const char *content_type,
+           const struct kube_object *object, struct json_object *patch, struct error **err)
+{
+  CLEANUP(json_object_putp) struct json_object *body = json_copy(patch);
+  json_put_text(body, object->uid, "metadata", "uid");
+  const struct kube_request request = {.method = "PATCH",
+                                       .path = path,
+                                       .query = "fieldManager=" KUBE_FIELD_MANAGER,
+                                       .content_type = content_type,
+                                       .body = body};
+  return kube_client_send(client, &request, NULL, err);
+}
+
 int
 kube_patch(struct kube_client *client, const struct kube_kind *kind,
            const struct kube_object *object, const char *subresource, struct json_object *patch,
@@ -85,14 +101,17 @@ kube_patch(struct kube_client *client, const struct kube_kind *kind,
   if (json_covers(object->json, patch))
     return 0;
   CLEANUP(freep) char *path = kube_kind_path(kind, object->ns, object->name, subresource);
-  CLEANUP(json_object_putp) struct json_object *body = json_copy(patch);
-  json_put_text(body, object->uid, "metadata", "uid");
-  const struct kube_request request = {.method = "PATCH",
-                                       .path = path,
-                                       .query = "fieldManager=" KUBE_FIELD_MANAGER,
-                                       .content_type = MERGE_PATCH,
-                                       .body = body};
-  return kube_client_send(client, &request, NULL, err);
+  return send_patch(client, path, MERGE_PATCH, object, patch, err);
+}
+
+int
+kube_patch_built_in(struct kube_client *client, const struct kube_kind *kind,
+                    const struct kube_object *object, struct json_object *patch, struct error **err)
+{
+  if (json_covers(object->json, patch))
+    return 0;
+  CLEANUP(freep) char *path = kube_kind_path(kind, object->ns, object->name, NULL);
+  return send_patch(client, path, STRATEGIC_PATCH, object, patch, err);
 }
 
 int
@@ -121,6 +140,31 @@ kube_delete(struct kube_client *client, const struct kube_kind *kind,
 
 /* ---- finalizers -------------------------------------------------------------------------------
  */
+
+/* The server merges the finalizers of its own kinds: nobody's change in between is in the way. */
+static bool
+is_built_in(const struct kube_kind *kind)
+{
+  return !*kind->group;
+}
+
+static struct json_object *
+list_of(const char *text)
+{
+  struct json_object *list = json_object_new_array();
+  json_object_array_add(list, json_object_new_string(text));
+  return list;
+}
+
+static int
+change_built_in(struct kube_client *client, const struct kube_kind *kind,
+                const struct kube_object *object, const char *directive, const char *finalizer,
+                struct error **err)
+{
+  CLEANUP(json_object_putp) struct json_object *patch = json_object_new_object();
+  json_put_at(patch, list_of(finalizer), "metadata", directive);
+  return kube_patch_built_in(client, kind, object, patch, err);
+}
 
 static struct json_object *
 finalizers_without(const struct kube_object *object, const char *finalizer)
@@ -151,6 +195,8 @@ kube_add_finalizer(struct kube_client *client, const struct kube_kind *kind,
 {
   if (kube_object_has_finalizer(object, finalizer))
     return 0;
+  if (is_built_in(kind))
+    return change_built_in(client, kind, object, "finalizers", finalizer, err);
   struct json_object *list = finalizers_without(object, finalizer);
   json_object_array_add(list, json_object_new_string(finalizer));
   return set_finalizers(client, kind, object, list, err);
@@ -163,8 +209,12 @@ kube_remove_finalizer(struct kube_client *client, const struct kube_kind *kind,
   if (!kube_object_has_finalizer(object, finalizer))
     return 0;
   CLEANUP(error_freep) struct error *failure = NULL;
-  if (set_finalizers(client, kind, object, finalizers_without(object, finalizer), &failure) == 0 ||
-      failure->code == ERROR_NOT_FOUND)
+  int r =
+      is_built_in(kind)
+          ? change_built_in(client, kind, object, "$deleteFromPrimitiveList/finalizers", finalizer,
+                            &failure)
+          : set_finalizers(client, kind, object, finalizers_without(object, finalizer), &failure);
+  if (r == 0 || failure->code == ERROR_NOT_FOUND)
     return 0;
   return error_set(err, failure->code, "%s", failure->message);
 }

@@ -23,6 +23,12 @@ int kube_apply(struct kube_client *client, const struct kube_kind *kind, struct 
 int kube_patch(struct kube_client *client, const struct kube_kind *kind,
                const struct kube_object *object, const char *subresource, struct json_object *patch,
                struct error **err);
+/* A strategic merge patch, which the server takes for its own kinds alone: a list of finalizers in
+ * it is merged with those that are there, so that no version has to be named, and whoever else
+ * writes at the same time does not make it fail. */
+int kube_patch_built_in(struct kube_client *client, const struct kube_kind *kind,
+                        const struct kube_object *object, struct json_object *patch,
+                        struct error **err);
 /* { "status": … } by kube_patch(). Takes the status. */
 int kube_patch_status(struct kube_client *client, const struct kube_kind *kind,
                       const struct kube_object *object, struct json_object *status,
@@ -31,7 +37,8 @@ int kube_patch_status(struct kube_client *client, const struct kube_kind *kind,
 int kube_delete(struct kube_client *client, const struct kube_kind *kind,
                 const struct kube_object *object, struct error **err);
 
-/* The list is read-modify-write: ABORTED when the object is not in that version any more. */
+/* Of kinds that are not Kubernetes' own the list is read-modify-write: ABORTED when the object is
+ * not in that version any more. */
 int kube_add_finalizer(struct kube_client *client, const struct kube_kind *kind,
                        const struct kube_object *object, const char *finalizer, struct error **err);
 int kube_remove_finalizer(struct kube_client *client, const struct kube_kind *kind,

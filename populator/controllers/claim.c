@@ -21,6 +21,15 @@ is_bound(const struct kube_object *claim)
   return volume && *volume;
 }
 
+/* Kubernetes writes the volume's name first and the phase after it; who writes in between makes it
+ * try again. */
+static bool
+is_being_bound(const struct kube_object *claim)
+{
+  const char *phase = json_text(claim->json, "status", "phase");
+  return !phase || strcmp(phase, "Pending") == 0;
+}
+
 static bool
 may_be_placed(const struct kube_object *claim, const struct kube_object *storage_class)
 {
@@ -84,8 +93,7 @@ make(struct populator *populator, const struct kube_object *claim,
   int r = write_persistent_volume(populator, claim, storage_class, &volume, err);
   made_volume_clear(&volume);
   if (r == 0)
-    kube_event_tell(populator->events, &kube_persistent_volume_claims, claim, KUBE_EVENT_NORMAL,
-                    "Populated", "cloned from %s", origin->text);
+    (void)recent_add(populator->handed_over, claim->uid);
   return r;
 }
 
@@ -164,6 +172,51 @@ populate(struct populator *populator, const struct kube_object *claim, int64_t *
 /* ---- the whole --------------------------------------------------------------------------------
  */
 
+/* It has no volume yet. */
+static int
+fill(struct populator *populator, const struct kube_object *claim, int64_t *ret_again_ms,
+     struct error **err)
+{
+  int64_t left_ms = recent_left_ms(populator->handed_over, claim->uid);
+  if (origin_is_owners_business(populator, claim))
+    return 0;
+  if (left_ms == 0)
+    return populate(populator, claim, ret_again_ms, err);
+  *ret_again_ms = left_ms; /* it is Kubernetes' turn */
+  return 0;
+}
+
+/* It goes; its volume too, if nobody else knows of that. */
+static int
+let_go(struct populator *populator, const struct kube_object *claim, struct error **err)
+{
+  if (!is_bound(claim) && claim_making_take_back(populator, claim, err) < 0)
+    return -1;
+  return kube_remove_finalizer(populator->client, &kube_persistent_volume_claims, claim,
+                               FINALIZER_CLAIM, err);
+}
+
+/* It has its volume. What is left to be said and done can wait: others may still be waiting for
+ * theirs. */
+static int
+complete(struct populator *populator, const struct kube_object *claim, int64_t *ret_again_ms,
+         struct error **err)
+{
+  int64_t left_ms = recent_left_ms(populator->handed_over, claim->uid);
+  if (is_being_bound(claim))
+    return 0;
+  if (left_ms > 0) {
+    *ret_again_ms = left_ms;
+    return 0;
+  }
+  CLEANUP(freep) char *origin = origin_text(claim);
+  if (!origin_is_owners_business(populator, claim))
+    kube_event_tell(populator->events, &kube_persistent_volume_claims, claim, KUBE_EVENT_NORMAL,
+                    "Populated", "cloned from %s", origin);
+  return kube_remove_finalizer(populator->client, &kube_persistent_volume_claims, claim,
+                               FINALIZER_CLAIM, err);
+}
+
 static int
 reconcile(struct populator *populator, const struct kube_object *claim, int64_t *ret_again_ms,
           struct error **err)
@@ -171,15 +224,11 @@ reconcile(struct populator *populator, const struct kube_object *claim, int64_t 
   if (!origin_is_ours(claim))
     return 0;
   if (!claim->is_deleting && !is_bound(claim))
-    return origin_is_owners_business(populator, claim)
-               ? 0
-               : populate(populator, claim, ret_again_ms, err);
+    return fill(populator, claim, ret_again_ms, err);
   if (!kube_object_has_finalizer(claim, FINALIZER_CLAIM))
     return 0;
-  if (!is_bound(claim) && claim_making_take_back(populator, claim, err) < 0)
-    return -1;
-  return kube_remove_finalizer(populator->client, &kube_persistent_volume_claims, claim,
-                               FINALIZER_CLAIM, err);
+  return claim->is_deleting ? let_go(populator, claim, err)
+                            : complete(populator, claim, ret_again_ms, err);
 }
 
 const struct controller claim_controller = {

@@ -109,18 +109,18 @@ static int
 write_note(struct populator *populator, const struct kube_object *claim,
            const struct claim_making *making, const char *note, struct error **err)
 {
-  struct json_object *present = json_at(claim->json, "metadata", "finalizers");
   CLEANUP(json_object_putp) struct json_object *patch = json_object_new_object();
   json_put_text(patch, note, "metadata", "annotations", ANNOTATION_MADE_OF);
-  if (making->link)
+  if (making->link) { /* another populator may have chosen something else just now */
     json_put_text(patch, making->link, "metadata", "annotations", ANNOTATION_CLONED_FROM);
+    json_put_text(patch, claim->version, "metadata", "resourceVersion");
+  }
   if (!kube_object_has_finalizer(claim, FINALIZER_CLAIM)) {
-    struct json_object *finalizers = present ? json_copy(present) : json_object_new_array();
+    struct json_object *finalizers = json_object_new_array();
     json_object_array_add(finalizers, json_object_new_string(FINALIZER_CLAIM));
     json_put_at(patch, finalizers, "metadata", "finalizers");
   }
-  json_put_text(patch, claim->version, "metadata", "resourceVersion");
-  return kube_patch(populator->client, &kube_persistent_volume_claims, claim, NULL, patch, err);
+  return kube_patch_built_in(populator->client, &kube_persistent_volume_claims, claim, patch, err);
 }
 
 /* It is to be made of something else now. Whether it was made of what was noted is found out; but

@@ -266,6 +266,17 @@ origin_find(struct populator *populator, const struct kube_object *claim, struct
   return take_link(populator, &link, ret_origin, err);
 }
 
+char *
+origin_text(const struct kube_object *claim)
+{
+  CLEANUP(source_link_clear) struct source_link link = {0};
+  const char *kind = json_text(reference_of(claim), "kind");
+  const char *name = json_text(reference_of(claim), "name");
+  if (recall_choice(claim, &link))
+    return xasprintf("%s '%s/%s'", link.kind->kind, link.ns, link.name);
+  return xasprintf("%s '%s/%s'", kind ? kind : "", namespace_of(claim), name ? name : "");
+}
+
 void
 origin_clear(struct origin *origin)
 {

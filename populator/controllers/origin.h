@@ -34,6 +34,8 @@ bool origin_is_owners_business(struct populator *populator, const struct kube_ob
  * FAILED_PRECONDITION: it will never be, as things are. */
 int origin_find(struct populator *populator, const struct kube_object *claim,
                 struct origin *ret_origin, struct error **err);
+/* What a claim that was filled is a clone of, for people; to be freed. */
+char *origin_text(const struct kube_object *claim);
 /* What a DataVolume that is a clone is made from at present; codes as of origin_find(). */
 int origin_of_data_volume(struct populator *populator, const struct kube_object *volume,
                           struct source_link *ret_link, struct error **err);

@@ -14,11 +14,15 @@
 #include "populator/objects/retry.h"
 #include "populator/work/volumes.h"
 
-#define THREADS 8
+/* As many as Ceph does well with at once. */
+#define THREADS 16
 /* Questions to servers: a host that is down keeps two of them busy, the others go on. */
 #define LOOKUPS 8
 #define LOOKUPS_OF_HOST 2
 #define LOOKUP_MS 45000
+/* Kubernetes binds a volume within moments. If it does not, it is looked at again. */
+#define HANDED_OVER 512
+#define HANDED_OVER_MS 5000
 
 char *
 populator_key(const struct controller *controller, const char *ns, const char *name)
@@ -226,6 +230,7 @@ populator_new(const struct populator_options *options)
   populator->object_store = options->object_store;
   populator->client = options->client;
   populator->counters = series_new();
+  populator->handed_over = recent_new(HANDED_OVER, HANDED_OVER_MS);
   populator->events = kube_events_new(options->client, "imprint-populator");
   populator->controller = rpc_client_open(options->endpoint);
   const struct transfers_options transfers = {.client = options->client,
@@ -384,5 +389,6 @@ populator_free(struct populator *populator)
   kube_events_free(populator->events);
   rpc_client_close(populator->controller);
   series_free(populator->counters);
+  recent_free(populator->handed_over);
   free(populator);
 }

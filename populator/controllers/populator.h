@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "csi/rpc/client.h"
+#include "lib/base/recent.h"
 #include "lib/base/work_queue.h"
 #include "lib/kube/kube_event.h"
 #include "lib/kube/kube_mirror.h"
@@ -41,7 +42,8 @@ struct populator {
   struct lookups *lookups;
   struct work_queue *queue;
   struct series *counters;
-  atomic_bool is_started; /* all mirrors are complete */
+  struct recent *handed_over; /* uids of claims that Kubernetes is binding, or has just bound */
+  atomic_bool is_started;     /* all mirrors are complete */
 
   struct kube_mirror *images;
   struct kube_mirror *volumes;

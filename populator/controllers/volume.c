@@ -46,8 +46,17 @@ write_status(struct populator *populator, const struct kube_object *volume,
              const struct verdict *verdict, struct error **err)
 {
   CLEANUP(freep) char *name = claim_name(volume);
+  CLEANUP(kube_object_releasep)
+  struct kube_object *claim = kube_mirror_get(populator->claims, volume->ns, name);
+  const char *size = claim ? json_text(claim->json, "status", "capacity", "storage") : NULL;
   struct json_object *status = condition_status(volume, verdict);
   json_put_text(status, name, "pvcName");
+  if (image_name(volume))
+    json_put_text(status, image_name(volume), "source");
+  if (size && verdict->is_ready) {
+    json_put_text(status, size, "size");
+    json_put_text(status, "100.0%", "progress"); /* a clone is complete when it is made */
+  }
   return kube_patch_status(populator->client, kind_of(volume), volume, status, err);
 }
 

@@ -92,6 +92,7 @@ main(int argc, char **argv)
   struct options options;
   enum options_result result;
   (void)mallopt(M_ARENA_MAX, 2);
+  (void)mallopt(M_TRIM_THRESHOLD, 1 << 20);
   if (options_parse(argc, argv, &options, &result, &err) < 0) {
     (void)fprintf(stderr, "imprint-populator: %s\n", err->message);
     return 2;
