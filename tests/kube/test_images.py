@@ -55,7 +55,8 @@ def test_the_operators_form_of_a_volume(server, disk, bytes_of):
         "metadata": {"name": "disk"},
         "spec": {"virtualMachineImage": {"name": "ubuntu"}, "capacity": {"storage": "64Mi"}},
     })
-    kubectl.await_state("virtualmachinevolume", "disk", "Available")
+    volume = kubectl.await_state("virtualmachinevolume", "disk", "Available")
+    assert (volume["status"]["size"], volume["status"]["source"]) == ("64Mi", "ubuntu")
     assert bytes_of(kubectl.await_bound("disk-vmv-pvc"), 64 << 20) == disk["raw"]
 
 

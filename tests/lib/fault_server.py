@@ -102,6 +102,8 @@ class Reply:
 
 class FaultServer:
 
+    connections_max = CONNECTIONS_MAX  # in all
+
     def __init__(self, handler, tls=None, bind=None, on_head=None):
         """tls: (certificate file, key file). bind: makes the socket, in another network. on_head is
         called before the body is read; it may send 100, or answer and return True."""
@@ -131,7 +133,7 @@ class FaultServer:
             self.sent += size
 
     def _accept(self):
-        while self.connections < CONNECTIONS_MAX:
+        while self.connections < self.connections_max:
             try:
                 connection, _ = self.listener.accept()
             except OSError:  # stopped
