@@ -79,6 +79,21 @@ claim_json(const struct kube_object *image, const char *name, const struct image
 }
 
 static int
+make(struct populator *populator, const struct kube_object *image, const char *name,
+     struct image_claim *claim, struct error **err)
+{
+  CLEANUP(json_object_putp) struct json_object *json = claim_json(image, name, claim);
+  CLEANUP(error_freep) struct error *failure = NULL;
+  if (kube_create(populator->client, &kube_persistent_volume_claims, json, &claim->claim,
+                  &failure) == 0)
+    return 0;
+  /* a quota or a policy: it may pass, and is to be told */
+  return error_set(err,
+                   failure->code == ERROR_PERMISSION_DENIED ? ERROR_UNAVAILABLE : failure->code,
+                   "%s", failure->message);
+}
+
+static int
 find_or_make(struct populator *populator, const struct kube_object *image,
              struct image_claim *claim, struct error **err)
 {
@@ -88,8 +103,7 @@ find_or_make(struct populator *populator, const struct kube_object *image,
                &failure) < 0) {
     if (failure->code != ERROR_NOT_FOUND)
       return error_set(err, failure->code, "%s", failure->message);
-    CLEANUP(json_object_putp) struct json_object *json = claim_json(image, name, claim);
-    return kube_create(populator->client, &kube_persistent_volume_claims, json, &claim->claim, err);
+    return make(populator, image, name, claim, err);
   }
   const char *controller = kube_object_controller(claim->claim);
   if (!controller || strcmp(controller, image->uid) != 0)
