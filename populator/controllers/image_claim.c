@@ -110,13 +110,10 @@ find_or_make(struct populator *populator, const struct kube_object *image,
     return error_set(err, ERROR_FAILED_PRECONDITION,
                      "PersistentVolumeClaim '%s/%s' is there already and is not of this image",
                      image->ns, name);
-  if (claim->claim->is_deleting) {
-    CLEANUP(freep) char *key = populator_key(&image_controller, image->ns, image->name);
-    transfers_forget(populator->transfers, key); /* which holds on to the volume */
+  if (claim->claim->is_deleting)
     return error_set(err, ERROR_UNAVAILABLE,
                      "PersistentVolumeClaim '%s/%s' of an earlier try is still being deleted",
                      image->ns, name);
-  }
   return quantity_of(json_at(claim->claim->json, "spec", "resources", "requests", "storage"),
                      "size of the claim", &claim->bytes, err);
 }

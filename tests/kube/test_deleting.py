@@ -26,7 +26,6 @@ THINGS = {
     "restored": (CORE, "persistentvolumeclaims", "restored"),
     "clone": (CORE, "persistentvolumeclaims", "clone"),
     "export": (OURS, "virtualmachinevolumeexports", "export"),
-    "own-claim": (CORE, "persistentvolumeclaims", "image-image-pvc"),
 }
 
 
@@ -88,8 +87,7 @@ class World:
         return item and item["metadata"]["uid"]
 
     def delete_in_order(self, space, order):
-        """Each is waited for, so that the order is that of the things and not of the requests. An image makes itself
-        another claim of the same name."""
+        """Each is waited for, so that the order is that of the things and not of the requests."""
         for thing in order:
             path = path_of(space, thing)
             uid = self.uid(path)
@@ -154,9 +152,9 @@ def test_whole_in_every_order(world, server, s3):
 
 
 def test_half_made_in_every_order(world, server):
-    """While the image is imported, or waits for others to be: any three of five things, in each of their orders."""
+    """While the image is imported, or waits for others to be: any three of four things, in each of their orders."""
     server.slow_s = 0.5
-    things = ["image", "own-claim", "volume", "pvc", "claim"]
+    things = ["image", "volume", "pvc", "claim"]
     plan = [(world.space(f"half-{i}"), order) for i, order in enumerate(orders.every_three(things))]
     kubectl.apply(*(item for space, _ in plan for item in first_things(space, server.url("/other.raw"))))
     kubectl.until(lambda: len([item for item in kubectl.get_all("leases")
