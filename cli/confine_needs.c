@@ -257,7 +257,7 @@ confine_needs_add_cluster(struct confine_needs *needs, const struct cluster_conf
   CLEANUP(freep) char *key_files = NULL;
   if (daemons_of_config(config, &daemons, &key_files, err) < 0)
     return -1;
-  sandbox_network_add_daemons(&needs->network, &daemons);
+  sandbox_network_add_monitors(&needs->network, &daemons);
   daemons_clear(&daemons);
   confine_needs_add_file(needs, config->conf_file);
   for (char *at = key_files; at && *at;) {

@@ -234,6 +234,7 @@ on_message(struct guard *guard, struct guard_message *message, int fd)
     net_policy_add_path(&guard->policy, message->path);
     return 0;
   case GUARD_SEAL:
+    net_policy_drop_passing(&guard->policy);
     return 0;
   default:
     return EINVAL;

@@ -175,6 +175,23 @@ net_policy_add_public(struct net_policy *policy, uint16_t port)
                  &(struct net_rule){.is_public = true, .first_port = port, .last_port = port});
 }
 
+void
+net_policy_add_passing(struct net_policy *policy)
+{
+  net_policy_add(policy, &(struct net_rule){.is_passing = true, .last_port = UINT16_MAX});
+}
+
+void
+net_policy_drop_passing(struct net_policy *policy)
+{
+  size_t kept = 0;
+  for (size_t i = 0; i < policy->rule_count; i++) {
+    if (!policy->rules[i].is_passing)
+      policy->rules[kept++] = policy->rules[i];
+  }
+  policy->rule_count = kept;
+}
+
 /* "443" or "6800-7568". */
 static int
 parse_ports(const char *text, struct net_rule *rule)

@@ -20,6 +20,7 @@ struct net_rule {
   struct in6_addr network;
   uint8_t bits;        /* of 128 */
   bool is_public;      /* every address of the public internet; network and bits do not matter */
+  bool is_passing;     /* only until net_policy_drop_passing() */
   bool is_datagram;    /* UDP; else TCP */
   uint16_t first_port; /* … to last_port, which belongs to it */
   uint16_t last_port;
@@ -44,6 +45,9 @@ void net_policy_add_host(struct net_policy *policy, const struct sockaddr *addre
  * lead to, any other, so its own addresses say little; what matters is to keep away from what is
  * inside. */
 void net_policy_add_public(struct net_policy *policy, uint16_t port);
+/* TCP to everywhere, for a while. */
+void net_policy_add_passing(struct net_policy *policy);
+void net_policy_drop_passing(struct net_policy *policy);
 /* TCP to what a person wrote: "10.0.0.0/24", "10.0.0.7:443", "10.0.0.0/8:6800-7568",
  * "[fd00::/64]:3300", "fd00::1". */
 int net_policy_add_text(struct net_policy *policy, const char *text, struct error **err);

@@ -60,6 +60,13 @@ sandbox_network_add_daemons(struct net_policy *policy, const struct daemons *dae
   }
 }
 
+void
+sandbox_network_add_monitors(struct net_policy *policy, const struct daemons *daemons)
+{
+  sandbox_network_add_daemons(policy, daemons);
+  net_policy_add_passing(policy);
+}
+
 /* ---- the source --------------------------------------------------------------------------------
  */
 

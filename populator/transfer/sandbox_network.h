@@ -18,6 +18,10 @@
 #include "lib/sandbox/net_policy.h"
 
 void sandbox_network_add_daemons(struct net_policy *policy, const struct daemons *daemons);
+/* For the first connection, of which only some monitors are known, and not by all their addresses:
+ * the first to answer names the others, on whatever ports, and librados goes to one of these. Until
+ * the sandbox is sealed, before the first byte of an image, everything may be connected to. */
+void sandbox_network_add_monitors(struct net_policy *policy, const struct daemons *daemons);
 /* A URL "scheme://host[:port]/…" of a source, a sink, a proxy or an endpoint, or the path of
  * nbd+unix. A URL without a host needs no rule. UNAVAILABLE when the name cannot be resolved. */
 int sandbox_network_add_url(struct net_policy *policy, const char *url, struct error **err);

@@ -282,6 +282,24 @@ test_addresses_are_shown_as_people_write_them(void)
   CHECK_STRING(net_policy_text((struct sockaddr *)&un, 1, text), "an address of another kind");
 }
 
+static void
+test_what_passes_goes_and_the_rest_stays(void)
+{
+  struct net_policy policy = {0};
+  REQUIRE(net_policy_add_text(&policy, "10.0.0.7:443", NULL) == 0);
+  net_policy_add_passing(&policy);
+  REQUIRE(net_policy_add_text(&policy, "fd00::1", NULL) == 0);
+  CU_ASSERT_TRUE(allows(&policy, "192.168.1.1", 28384));
+  CU_ASSERT_TRUE(allows(&policy, "2001:db8::1", 3300));
+  CU_ASSERT_FALSE(allows_datagram(&policy, "192.168.1.1", 53));
+  net_policy_drop_passing(&policy);
+  CU_ASSERT_FALSE(allows(&policy, "192.168.1.1", 28384));
+  CU_ASSERT_FALSE(allows(&policy, "2001:db8::1", 3300));
+  CU_ASSERT_TRUE(allows(&policy, "10.0.0.7", 443));
+  CU_ASSERT_TRUE(allows(&policy, "fd00::1", 1));
+  net_policy_clear(&policy);
+}
+
 UNIT_MAIN("lib/sandbox/net_policy", UNIT_TEST(test_nothing_is_allowed_without_rules),
           UNIT_TEST(test_networks_have_edges), UNIT_TEST(test_what_is_no_network_is_refused),
           UNIT_TEST(test_public_means_nobodys_own),
@@ -289,4 +307,5 @@ UNIT_MAIN("lib/sandbox/net_policy", UNIT_TEST(test_nothing_is_allowed_without_ru
           UNIT_TEST(test_sockets_are_allowed_by_their_exact_path),
           UNIT_TEST(test_short_addresses_are_refused),
           UNIT_TEST(test_nameservers_come_from_the_file), UNIT_TEST(test_policies_add_up),
-          UNIT_TEST(test_addresses_are_shown_as_people_write_them))
+          UNIT_TEST(test_addresses_are_shown_as_people_write_them),
+          UNIT_TEST(test_what_passes_goes_and_the_rest_stays))
