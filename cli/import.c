@@ -100,7 +100,7 @@ import_with(struct import_options *options, struct image_spec *spec, struct erro
   if (begin_confinement(options->url, spec, &options->source, &confinement, err) < 0 ||
       open_ends(options, spec, confinement, &url, &location, err) < 0)
     return -1;
-  image_writer_hand_over(location->cluster, failure_end);
+  image_writer_hand_over(location, failure_end);
   options->url = url;
   options->location = location;
   options->image = spec->image;

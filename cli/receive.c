@@ -50,7 +50,7 @@ receive_to(struct image_spec *spec, struct error **err)
                      "--size is needed, and --offset must not be behind it");
   if (open_target(spec, &confinement, &location, err) < 0)
     return -1;
-  image_writer_hand_over(location->cluster, failure_end);
+  image_writer_hand_over(location, failure_end);
   const struct receive_options options = {.location = location,
                                           .image = spec->image,
                                           .fd = (int)fd,

@@ -42,10 +42,10 @@ struct write {
 };
 
 void
-image_writer_hand_over(struct cluster *cluster, void (*on_stuck)(const struct error *err))
+image_writer_hand_over(struct location *location, void (*on_stuck)(const struct error *err))
 {
-  cluster->on_stuck = on_stuck;
-  (void)rados_conf_set(cluster->rados, "rbd_disable_zero_copy_writes", "false");
+  location->cluster->on_stuck = on_stuck;
+  (void)rados_conf_set(location->cluster->rados, "rbd_disable_zero_copy_writes", "false");
 }
 
 /* Nothing was answered for a while. Called without the mutex. */

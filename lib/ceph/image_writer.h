@@ -11,13 +11,13 @@
 
 struct image_writer;
 
-/* Images that are opened on this connection from now on hand data over without a copy of it: half
- * the memory, and a tenth of the processor time of an import. It has a price: a write that librbd
- * refuses because the image's lock is lost, after the cluster has blocklisted us, never returns,
- * and neither does closing the image. So when nothing is answered for some time, writers find out
- * why and call `on_stuck` from a thread of theirs, which must end the process. Only for processes
- * that can be ended. */
-void image_writer_hand_over(struct cluster *cluster, void (*on_stuck)(const struct error *err));
+/* Images that are opened on this location's connection from now on hand data over without a copy of
+ * it: half the memory, and a tenth of the processor time of an import. It has a price: a write that
+ * librbd refuses because the image's lock is lost, after the cluster has blocklisted us, never
+ * returns, and neither does closing the image. So when nothing is answered for some time, writers
+ * find out why and call `on_stuck` from a thread of theirs, which must end the process. Only for
+ * processes that can be ended. */
+void image_writer_hand_over(struct location *location, void (*on_stuck)(const struct error *err));
 
 /* At most max_bytes are under way. The image stays the caller's and must outlive the writer. */
 struct image_writer *image_writer_new(struct image *image, size_t max_bytes);

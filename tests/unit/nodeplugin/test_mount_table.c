@@ -66,7 +66,7 @@ test_mounts_of_a_node_are_found(void)
   struct mount_table table;
   REQUIRE(mount_table_parse(usual, &table, NULL) == 0);
   const struct mount_entry *entry = mount_table_of_node(&table, "/dev/rbd0", NULL);
-  CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
+  REQUIRE(entry);
   CHECK_STRING(entry->mount_point, "/var/lib/kubelet/block");
   CU_ASSERT_PTR_NULL(mount_table_of_node(&table, "/dev/rbd0", entry));
   CU_ASSERT_PTR_NULL(mount_table_of_node(&table, "/dev/rbd1", NULL)); /* a filesystem is none */
