@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #: volumes in pods of a real kubelet and containerd, with the mapper that needs no kernel module
 
+# beside others: it waits for kubelet most of the time
+
 # Mounts of its own: whoever makes another such world meanwhile would take copies of ours along. For
 # the same reason copies of others go.
 if [[ -z ${KUBELET_WORLD:-} ]]; then

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #: the chart as pods of images built here, on a real kubelet: docs/quickstart.md word for word
 
+# beside others: it waits for pods most of the time
+
 source "$(dirname "$(realpath "$0")")/../env.sh"
 source "$ROOT/tests/env/container_images.sh"
 
