@@ -3,7 +3,7 @@
 
 import dataclasses
 
-from columns import lines, number, paint
+from columns import lines, number, print_judged
 from goals import FLOOR, OURS, PEER, median
 
 
@@ -17,10 +17,7 @@ def print_rows(rows, has_peer):
     cells += [columns(row.case, *(number(figure, row.unit == "×") for figure in (row.ours, row.peer, row.floor)),
                       number(row.ours_to_floor, True), number(row.peer_to_ours, True),
                       row.unit, row.goal, row.verdict) for row in rows]
-    header, *body = lines(cells, left)
-    print(header)
-    for line, row in zip(body, rows):
-        print(paint(line, row.verdict))
+    print_judged(cells, left)
     print("\nRatios compare time: of one operation at 1 in flight (p50), per operation at 16 (rates). Each is the"
           "\nmedian of what was measured side by side, so it need not be that of the medians beside it.")
 

@@ -8,8 +8,8 @@ a ratio the median of those of each round: all take turns in it, so noise of the
 import dataclasses
 import statistics
 
-from columns import lines, number, paint
-from verdict import at_least, at_most, judge, ratio
+from columns import number, print_judged
+from verdict import at_least, at_most, judge, median_ratio, ratio
 
 # One at a time there are two more things than in the floor: the watch that tells us of the claim, and a finalizer that
 # keeps the volume from being lost if we are killed. With fifty at once the queue has to keep all of Ceph busy.
@@ -50,11 +50,6 @@ def percentile(times, percent):
     return ordered[max(0, -(-len(ordered) * percent // 100) - 1)]
 
 
-def median_ratio(above, below):
-    ratios = [ratio(one, other) for one, other in zip(above, below)]
-    return statistics.median(ratios) if ratios else None
-
-
 def timed_row(samples, at_once, percent):
     """samples: {way: [times of a round, …]}."""
     rounds = {way: [percentile(times, percent) for times in taken] for way, taken in samples.items()}
@@ -90,9 +85,6 @@ def print_rows(rows):
     cells += [[row.case, number(row.ours), number(row.floor), number(row.kubernetes), number(row.volume), row.unit,
                number(row.ours_to_floor, True), number(row.provisioner), number(row.provisioner_to_ours, True),
                row.goal, row.verdict] for row in rows]
-    header, *body = lines(cells, (0, 5, 9, 10))
-    print(header)
-    for line, row in zip(body, rows):
-        print(paint(line, row.verdict))
+    print_judged(cells, (0, 5, 9, 10))
     print("\nFrom the request until a watch tells that the claim is Bound. kubernetes: the same with a PersistentVolume"
           "\nwritten by hand and no volume; volume: a bare CreateVolume. Of memory the floor is a bare Ceph client.")

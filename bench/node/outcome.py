@@ -4,8 +4,8 @@ of each round: all ways take turns in it, so noise of the machine meets them ali
 
 import statistics
 
-from columns import lines, number, paint
-from verdict import at_least, at_most, judge
+from columns import number, print_judged
+from verdict import at_least, at_most, judge, median_ratio
 
 
 class CaseOutcome:
@@ -20,8 +20,7 @@ class CaseOutcome:
         return statistics.median(rounds) if rounds else None
 
     def ours_to(self, who):
-        ratios = [ours / other for ours, other in zip(self.samples["ours"], self.samples.get(who, [])) if other]
-        return statistics.median(ratios) if ratios else None
+        return median_ratio(self.samples["ours"], self.samples.get(who, []))
 
     def checks(self):
         case = self.case
@@ -46,9 +45,6 @@ def print_outcomes(outcomes):
                       number(outcome.figure("by hand")), number(outcome.ours_to("by hand"), True),
                       number(outcome.figure("librbd")), number(outcome.ours_to("librbd"), True),
                       outcome.goal, outcome.verdict])
-    header, *body = lines(cells, (0, 1, 7, 8))
-    print(header)
-    for line, outcome in zip(body, outcomes):
-        print(paint(line, outcome.verdict))
+    print_judged(cells, (0, 1, 7, 8))
     print("\nA ratio is ours to the figure on its left: of milliseconds less is better, of MiB/s more. fuse ran on this"
           "\nmachine, krbd and nbd in a virtual one without KVM: figures of the two do not compare, ratios do.")

@@ -23,6 +23,14 @@ def lines(cells, left):
                       for i, (cell, width) in enumerate(zip(row, widths))).rstrip() for row in cells]
 
 
+def print_judged(cells, left):
+    """A header, and a row each, which ends with its verdict."""
+    header, *body = lines(cells, left)
+    print(header)
+    for line, row in zip(body, cells[1:]):
+        print(paint(line, row[-1]))
+
+
 def paint(line, verdict):
     """The line with its verdict, which stands at its end, in colour."""
     if not COLOUR or verdict not in VERDICT_COLOUR:

@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a row of an outcome comes to: "met", "missed", or "-" where no goal could be judged."""
 
+import statistics
+
 
 def ratio(above, below):
     return above / below if above is not None and below else None
+
+
+def median_ratio(above, below):
+    """Of the rounds that both were measured in; None without one."""
+    ratios = [ratio(one, other) for one, other in zip(above, below) if other]
+    return statistics.median(ratios) if ratios else None
 
 
 def at_most(limit):

@@ -7,8 +7,8 @@ a minute, because the machine may be busier in one minute than in the next."""
 import dataclasses
 import statistics
 
-from columns import lines, number, paint
-from verdict import at_least, at_most, judge
+from columns import number, print_judged
+from verdict import at_least, at_most, judge, median_ratio
 
 
 class CaseOutcome:
@@ -37,12 +37,10 @@ class CaseOutcome:
 
     def times_ours(self, who):
         """How many times longer the others took."""
-        ratios = [theirs / ours for theirs, ours in zip(self.rounds(who), self.rounds("ours"))]
-        return statistics.median(ratios) if ratios else None
+        return median_ratio(self.rounds(who), self.rounds("ours"))
 
     def times_floor(self):
-        ratios = [ours / floor for ours, floor in zip(self.rounds("ours"), self.floor_rounds())]
-        return statistics.median(ratios) if ratios else None
+        return median_ratio(self.rounds("ours"), self.floor_rounds())
 
     def checks(self):
         case = self.case
@@ -89,10 +87,7 @@ def print_outcomes(outcomes, peers):
                       *([size_text(outcome, peers)] if has_sizes else []),
                       outcome.floor_name() or "-", outcome.goal, outcome.verdict])
     left = (0, len(cells[0]) - 3, len(cells[0]) - 2, len(cells[0]) - 1)
-    header, *body = lines(cells, left)
-    print(header)
-    for line, outcome in zip(body, outcomes):
-        print(paint(line, outcome.verdict))
+    print_judged(cells, left)
     print("\nBeside the floor: how many times longer ours takes than it. Beside the others: how many times longer they"
           "\ntake than ours. Each ratio is the median of those of the rounds, so it need not be that of the medians.")
 
