@@ -9,9 +9,8 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/memory.h"
-#include "lib/base/subprocess.h"
 #include "nodeplugin/ceph_conf.h"
-#include "nodeplugin/helper_cgroup.h"
+#include "nodeplugin/helper_start.h"
 #include "nodeplugin/qmp.h"
 #include "nodeplugin/sys_call.h"
 #include "nodeplugin/tool.h"
@@ -89,18 +88,7 @@ start_daemon(const struct mapper_env *env, const struct map_request *request,
   const char *const argv[] = {
       FUSE_DAEMON_PROGRAM, "--chardev", monitor,    "--monitor", "chardev=qmp",
       "--blockdev",        image,       "--export", shown,       NULL};
-  const char *const environment[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
-  const struct subprocess_fd fds[] = {
-      {.from = log, .to = 1}, {.from = log, .to = 2}, {.from = lock, .to = 3}};
-  struct subprocess_options options = {.program = program,
-                                       .argv = argv,
-                                       .env = environment,
-                                       .fds = fds,
-                                       .fd_count = 3,
-                                       .is_detached = true,
-                                       .prepare = helper_cgroup_enter,
-                                       .context = env->helpers};
-  return SYS_CALL(subprocess_start(&options, ret_daemon, err));
+  return helper_start(env->helpers, program, argv, log, lock, ret_daemon, err);
 }
 
 /* daemon may be NULL: one that an earlier process has started. */

@@ -9,8 +9,8 @@
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
 #include "nodeplugin/ceph_conf.h"
-#include "nodeplugin/helper_cgroup.h"
 #include "nodeplugin/helper_lock.h"
+#include "nodeplugin/helper_start.h"
 #include "nodeplugin/process_words.h"
 #include "nodeplugin/sys_call.h"
 #include "nodeplugin/tool.h"
@@ -129,18 +129,7 @@ nbd_server_start(const struct mapper_env *env, const struct map_request *request
     return -1;
   struct words words = {0};
   describe(request, device, conf, &words);
-  const char *const environment[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
-  const struct subprocess_fd fds[] = {
-      {.from = log, .to = 1}, {.from = log, .to = 2}, {.from = lock, .to = 3}};
-  struct subprocess_options options = {.program = program,
-                                       .argv = words.items,
-                                       .env = environment,
-                                       .fds = fds,
-                                       .fd_count = 3,
-                                       .is_detached = true,
-                                       .prepare = helper_cgroup_enter,
-                                       .context = env->helpers};
-  int r = SYS_CALL(subprocess_start(&options, ret_server, err));
+  int r = helper_start(env->helpers, program, words.items, log, lock, ret_server, err);
   words_clear(&words);
   return r;
 }
