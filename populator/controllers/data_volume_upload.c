@@ -32,19 +32,8 @@ state(const struct kube_object *volume, enum upload_outcome *ret_outcome)
 static int
 check(const struct kube_object *volume, const char *checksum, struct error **err)
 {
-  enum upload_outcome outcome;
-  const char *phase = state(volume, &outcome);
+  const char *phase = data_volume_status_phase(volume);
   (void)checksum; /* upload{} names none */
-  if (!upload_record_is_source(volume))
-    return error_set(err, ERROR_FAILED_PRECONDITION,
-                     "spec.source of DataVolume '%s/%s' is not upload{}", volume->ns, volume->name);
-  if (volume->is_deleting)
-    return error_set(err, ERROR_FAILED_PRECONDITION, "DataVolume '%s/%s' is being deleted",
-                     volume->ns, volume->name);
-  if (outcome != UPLOAD_PENDING)
-    return error_set(err, ERROR_FAILED_PRECONDITION,
-                     "DataVolume '%s/%s' is %s: a DataVolume is filled once, make another",
-                     volume->ns, volume->name, phase);
   if (strcmp(phase, READY) != 0 && !upload_record_is_complete(volume))
     return error_set(err, ERROR_ABORTED,
                      "DataVolume '%s/%s' is %s, and takes a file when it is " READY, volume->ns,
@@ -90,6 +79,7 @@ const struct upload_kind data_volume_upload = {
     .kind = &data_volumes,
     .collection = "datavolumes",
     .size_field = "resources.requests.storage",
+    .once = "a DataVolume is filled once",
     .mirror = mirror,
     .check = check,
     .size = size,

@@ -28,19 +28,6 @@ static int
 check(const struct kube_object *image, const char *checksum, struct error **err)
 {
   const char *wanted = json_text(image->json, "spec", "checksum");
-  enum upload_outcome outcome;
-  const char *text = state(image, &outcome);
-  if (!upload_record_is_source(image))
-    return error_set(err, ERROR_FAILED_PRECONDITION,
-                     "spec.source of VirtualMachineImage '%s/%s' is not upload{}", image->ns,
-                     image->name);
-  if (image->is_deleting)
-    return error_set(err, ERROR_FAILED_PRECONDITION, "VirtualMachineImage '%s/%s' is being deleted",
-                     image->ns, image->name);
-  if (outcome != UPLOAD_PENDING)
-    return error_set(err, ERROR_FAILED_PRECONDITION,
-                     "VirtualMachineImage '%s/%s' is %s: an image is uploaded once, make another",
-                     image->ns, image->name, text);
   if (wanted && checksum && strcasecmp(wanted, checksum) != 0)
     return error_set(err, ERROR_INVALID_ARGUMENT,
                      "X-Checksum is another one than spec.checksum of the image, %.200s", wanted);
@@ -80,6 +67,7 @@ const struct upload_kind image_upload = {
     .kind = &virtual_machine_images,
     .collection = "images",
     .size_field = "spec.pvc.resources.requests.storage",
+    .once = "an image is uploaded once",
     .mirror = mirror,
     .check = check,
     .size = size,

@@ -13,11 +13,10 @@ struct upload_kind {
   const struct kube_kind *kind;
   const char *collection; /* in a URL: "images" */
   const char *size_field; /* where its size stands, for people */
+  const char *once;       /* "an image is uploaded once" */
   /* The copy of all objects of the kind. */
   struct kube_mirror *(*mirror)(const struct populator *populator);
-  /* Whether it takes a file now, and this one: FAILED_PRECONDITION when it never will, ABORTED when
-   * it may soon, INVALID_ARGUMENT when it wants another checksum than this one, which may be NULL.
-   */
+  /* What upload_kind_check() has to ask of this kind alone. */
   int (*check)(const struct kube_object *object, const char *checksum, struct error **err);
   /* The quantity at size_field, or NULL. */
   struct json_object *(*size)(const struct kube_object *object);
@@ -33,6 +32,12 @@ struct upload_kind {
 
 extern const struct upload_kind image_upload;
 extern const struct upload_kind data_volume_upload;
+
+/* Whether the object takes a file now, and this one: FAILED_PRECONDITION when it never will,
+ * ABORTED when it may soon, INVALID_ARGUMENT when it wants another checksum than this one, which
+ * may be NULL. */
+int upload_kind_check(const struct upload_kind *kind, const struct kube_object *object,
+                      const char *checksum, struct error **err);
 
 /* By what stands in a URL; NULL when there is none. */
 const struct upload_kind *upload_kind_find(const char *collection);

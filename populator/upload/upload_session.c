@@ -205,7 +205,7 @@ open_session(struct upload_session *session, uint64_t *ret_offset, struct error 
   const struct upload_request *request = session->request;
   CLEANUP(freep) char *handle = NULL;
   if (get_image(session, err) < 0 ||
-      request->kind->check(session->image, request->checksum, err) < 0)
+      upload_kind_check(request->kind, session->image, request->checksum, err) < 0)
     return -1;
   session->lock = keyed_lock_try(session->all->locks, session->image->uid, KEYED_LOCK_EXCLUSIVE,
                                  "upload", NULL);
@@ -214,7 +214,7 @@ open_session(struct upload_session *session, uint64_t *ret_offset, struct error 
                      "another upload to this image is under way: one at a time");
   /* Whatever is decided on must have been read under the lease. */
   if (take_lease(session, err) < 0 || get_image(session, err) < 0 ||
-      request->kind->check(session->image, request->checksum, err) < 0 ||
+      upload_kind_check(request->kind, session->image, request->checksum, err) < 0 ||
       kube_add_finalizer(populator->client, request->kind->kind, session->image, FINALIZER_CLEANUP,
                          err) < 0 ||
       place(session, &handle, ret_offset, err) < 0)

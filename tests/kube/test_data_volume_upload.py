@@ -63,14 +63,7 @@ def test_killed_in_the_middle_and_behind_the_last_byte(client, sent, disk, bytes
     populator.kill()
     populator.start()
 
-    def goes_on():
-        """Ceph takes the one that was killed for alive for up to half a minute."""
-        try:
-            return client.piece(sent, data, client.offset(sent), len(data) - 1)[0] == 202
-        except OSError:
-            return False
-
-    kubectl.until(goes_on, "it goes on", 120)
+    kubectl.until(lambda: client.goes_on(sent, data), "it goes on", 120)
     populator.kill()
     populator.start()
     golden.await_phase(sent, "Succeeded", timeout_s=120)

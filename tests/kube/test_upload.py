@@ -108,14 +108,7 @@ def test_a_killed_populator_loses_nothing_it_acknowledged(client, sent, disk, by
 
     assert kubectl.until(alive, "it is back") >= seen
 
-    def goes_on():
-        """Ceph takes the one that was killed for alive for up to half a minute."""
-        try:
-            return client.piece(sent, data, client.offset(sent), len(data) - 1)[0] == 202
-        except OSError:
-            return False
-
-    kubectl.until(goes_on, "it goes on", 120)
+    kubectl.until(lambda: client.goes_on(sent, data), "it goes on", 120)
     await_equal(sent, disk, bytes_of)
 
 
