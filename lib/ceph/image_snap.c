@@ -9,9 +9,9 @@
 #include "lib/ceph/ceph_call.h"
 #include "lib/ceph/ceph_error.h"
 
-#define ATTEMPTS 4
-#define OWNER_PATIENCE_MS 1000
-#define OWNER_LOOK_MS 50
+#define ATTEMPTS 40
+#define OWNER_LOOKS 20
+#define PAUSE_MS 50
 
 static char *
 snap_map_object(const struct image *image, uint64_t snap_id)
@@ -97,11 +97,11 @@ take_anew_by_owner(struct image *image, const char *snap_name)
 {
   bool is_whole = false;
   uint64_t snap_id;
-  for (int waited_ms = 0; waited_ms < OWNER_PATIENCE_MS; waited_ms += OWNER_LOOK_MS) {
+  for (int left = OWNER_LOOKS; left > 0; left--) {
     int r = look(image, image_rbd(image), snap_name, &snap_id, &is_whole);
     if (r < 0 || is_whole)
       return r;
-    (void)usleep(OWNER_LOOK_MS * 1000);
+    (void)usleep(PAUSE_MS * 1000);
   }
   return take_anew(image, image_rbd(image), snap_name);
 }
@@ -139,25 +139,31 @@ accept_snap(struct image *image, const char *snap_name, uint64_t *ret_snap_id)
   return r < 0 ? r : rbd_snap_get_id(image_rbd(image), snap_name, ret_snap_id);
 }
 
+/* -EAGAIN when one that was there is gone: another controller is about to take it anew. It may even
+ * answer our request, which it gets as the lock's owner, by the snapshot that it is removing. */
 static int
 take_or_accept(struct image *image, const char *snap_name, uint64_t *ret_snap_id)
 {
   int r = CEPH_CALL(rbd_snap_create(image_rbd(image), snap_name));
-  if (r == -EEXIST)
-    return accept_snap(image, snap_name, ret_snap_id);
-  if (r == 0)
-    r = rbd_snap_get_id(image_rbd(image), snap_name, ret_snap_id);
-  return r < 0 ? r : check_snap(image, *ret_snap_id);
+  bool is_there = r == -EEXIST;
+  if (r < 0 && !is_there)
+    return r;
+  r = is_there ? accept_snap(image, snap_name, ret_snap_id)
+               : rbd_snap_get_id(image_rbd(image), snap_name, ret_snap_id);
+  if (r == 0 && !is_there)
+    r = check_snap(image, *ret_snap_id);
+  return r == -ENOENT ? -EAGAIN : r;
 }
 
 int
 image_snap_create(struct image *image, const char *snap_name, uint64_t *ret_snap_id,
                   struct error **err)
 {
-  int r = -ENOENT;
-  /* one that was there is gone: another controller is about to take it anew */
-  for (int left = ATTEMPTS; left > 0 && r == -ENOENT; left--)
+  int r = take_or_accept(image, snap_name, ret_snap_id);
+  for (int left = ATTEMPTS; left > 0 && r == -EAGAIN; left--) {
+    (void)usleep(PAUSE_MS * 1000);
     r = take_or_accept(image, snap_name, ret_snap_id);
+  }
   if (r < 0)
     return location_error_set(image_location(image), err, r, "snapshot image id '%s' in '%s'",
                               image_id(image), image_location(image)->label);
