@@ -12,6 +12,9 @@
 /* Pieces from this size on are written from where they lie; smaller ones are worth a copy, to make
  * one write of several. */
 #define DIRECT_BYTES ((size_t)256 << 10)
+/* More is written as several: an OSD takes memory for each message afresh, and that of large ones
+ * from the kernel, page by page. */
+#define DIRECT_MAX_BYTES ((size_t)2 << 20)
 
 /* A write under way: what it holds. */
 struct held {
@@ -112,13 +115,29 @@ block_len(uint64_t offset, size_t left)
   return to_end < left ? to_end : left;
 }
 
+static int
+submit_parts(struct content_writer *writer, struct pool_buffer *buffer, const char *data,
+             size_t len, uint64_t offset, struct error **err)
+{
+  while (len > 0) {
+    size_t to_end = DIRECT_MAX_BYTES - (size_t)(offset % DIRECT_MAX_BYTES);
+    size_t n = len < to_end ? len : to_end;
+    if (submit(writer, buffer, data, n, offset, err) < 0)
+      return -1;
+    data += n;
+    offset += n;
+    len -= n;
+  }
+  return 0;
+}
+
 /* Writes one piece that begins and ends with something; buffer NULL: it must be copied. */
 static int
 write_piece(struct content_writer *writer, struct pool_buffer *buffer, const char *data, size_t len,
             uint64_t offset, struct error **err)
 {
   if (buffer && len >= DIRECT_BYTES)
-    return submit(writer, buffer, data, len, offset, err);
+    return submit_parts(writer, buffer, data, len, offset, err);
   while (len > 0) { /* at most one buffer at a time, and never across two objects */
     size_t room = CONTENT_WRITER_BUFFER_BYTES - (size_t)(offset % CONTENT_WRITER_BUFFER_BYTES);
     size_t n = len < room ? len : room;
