@@ -137,8 +137,7 @@ static void
 add(struct flattener *flattener, struct location *location, const char *image_id)
 {
   struct location *own;
-  if (location_open_by_id(location->cluster, location->pool_id, location->name_space, &own, NULL) <
-      0)
+  if (location_reopen(location, &own, NULL) < 0)
     return;
   struct flattening *work = xcalloc(1, sizeof(*work));
   work->job.run = run;

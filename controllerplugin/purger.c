@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "controllerplugin/sweep.h"
+#include "controllerplugin/trash_plot.h"
 #include "controllerplugin/volume.h"
 #include "csi/rpc/server.h"
 #include "csi/volume/image_name.h"
@@ -17,7 +18,6 @@
 #include "lib/ceph/header.h"
 #include "lib/ceph/import_remains.h"
 #include "lib/ceph/trash.h"
-#include "lib/ceph/trash_lock.h"
 
 /* Removals at once over all pools: enough to free an image every few milliseconds, too few to be
  * felt by those who work. */
@@ -28,25 +28,8 @@
 #define QUIET_MS 200
 /* How long a removal that waits for calls to end sleeps before it looks again. */
 #define LOOK_AGAIN_MS 20
-/* What could not be removed is tried again after this. */
-#define RETRY_MS 25000
-#define RETRY_SPREAD_MS 10000
-/* How often the lock on a trash is renewed while removals are under way. */
-#define RENEW_MS (TRASH_LOCK_SECONDS * 1000 / 4)
 /* A cluster that could not be looked through is tried again after this. */
 #define SWEEP_AGAIN_MS 5000
-
-/* A location with something in its trash. */
-struct plot {
-  struct plot *next;
-  struct location *location;
-  bool is_due;      /* look at it as soon as may be */
-  int64_t again_ms; /* else at this time */
-  unsigned running; /* removals under way */
-  bool has_removed; /* since it was last listed: what was kept by a clone may go now */
-  bool is_locked;   /* by us: trash_lock.h; purge() alone uses this and the next */
-  int64_t renew_ms; /* the lock, at this time, if removals are still under way */
-};
 
 struct purger {
   struct controller *controller;
@@ -56,7 +39,7 @@ struct purger {
 
   pthread_mutex_t mutex; /* guards all below, and the plots */
   pthread_cond_t change;
-  struct plot *plots;
+  struct trash_plot *plots;
   struct rpc_server *server;
   unsigned removing; /* removals that have begun */
   bool is_stopping;
@@ -66,7 +49,7 @@ struct purger {
 struct removal {
   struct job job;
   struct purger *purger;
-  struct plot *plot;
+  struct trash_plot *plot;
   struct trash_entry entry;
 };
 
@@ -82,31 +65,14 @@ wait_for_change(struct purger *purger, int64_t until_ms)
   (void)pthread_cond_timedwait(&purger->change, &purger->mutex, &until);
 }
 
-/* When to look at the plot again. Two controllers that are in each other's way should not meet
- * there again and again: each has a number of its own. */
-static int64_t
-next_try(const struct plot *plot)
-{
-  uint64_t own = cluster_client_id(plot->location->cluster);
-  return clock_now_ms() + RETRY_MS + (int64_t)(own * 997 % RETRY_SPREAD_MS);
-}
-
 /* ---- removing -------------------------------------------------------------------------------- */
-
-static struct location *
-reopen(struct location *location)
-{
-  struct location *own = NULL;
-  (void)location_open_by_id(location->cluster, location->pool_id, location->name_space, &own, NULL);
-  return own;
-}
 
 /* What the removed images were clones of may go now, and may lie elsewhere in the cluster. Called
  * with the mutex held. */
 static void
 make_all_due(struct purger *purger, const struct cluster *cluster)
 {
-  for (struct plot *plot = purger->plots; plot; plot = plot->next)
+  for (struct trash_plot *plot = purger->plots; plot; plot = plot->next)
     plot->is_due = plot->is_due || plot->location->cluster == cluster;
 }
 
@@ -134,10 +100,11 @@ run_removal(struct job *job)
 {
   struct removal *removal = (struct removal *)job;
   struct purger *purger = removal->purger;
-  struct plot *plot = removal->plot;
+  struct trash_plot *plot = removal->plot;
   CLEANUP(error_freep) struct error *err = NULL;
   begin_removal(purger);
-  struct location *location = reopen(plot->location);
+  struct location *location = NULL;
+  (void)location_reopen(plot->location, &location, NULL);
   int r = location && !atomic_load(&purger->controller->is_stopping)
               ? remove_image(location, &removal->entry, &err)
               : -1;
@@ -151,7 +118,7 @@ run_removal(struct job *job)
   if (r == 0)
     plot->has_removed = true;
   if (plot->running == 0) {
-    plot->again_ms = next_try(plot);
+    trash_plot_put_off(plot);
     if (plot->has_removed)
       make_all_due(purger, plot->location->cluster);
   }
@@ -165,7 +132,7 @@ run_removal(struct job *job)
 /* ---- listing --------------------------------------------------------------------------------- */
 
 static void
-submit(struct purger *purger, struct plot *plot, struct trash_entry *entry)
+submit(struct purger *purger, struct trash_plot *plot, struct trash_entry *entry)
 {
   struct removal *removal = xcalloc(1, sizeof(*removal));
   removal->job.run = run_removal;
@@ -198,7 +165,7 @@ is_free(struct location *location, const char *image_id, const struct header *he
 }
 
 static void
-submit_free(struct purger *purger, struct plot *plot, struct trash *trash)
+submit_free(struct purger *purger, struct trash_plot *plot, struct trash *trash)
 {
   struct header *headers = xcalloc(trash->count + 1, sizeof(struct header));
   char **ids = xcalloc(trash->count + 1, sizeof(char *));
@@ -216,30 +183,9 @@ submit_free(struct purger *purger, struct plot *plot, struct trash *trash)
   free(headers);
 }
 
-/* Whether the trash is ours to empty. */
-static bool
-lock_plot(struct plot *plot)
-{
-  CLEANUP(error_freep) struct error *err = NULL;
-  bool is_ours = false;
-  if (trash_lock_take(plot->location, &is_ours, &err) < 0)
-    log_debug("locking a trash failed, it is tried again: %s", err->message);
-  plot->is_locked = is_ours;
-  plot->renew_ms = clock_now_ms() + RENEW_MS;
-  return is_ours;
-}
-
-static void
-unlock_plot(struct plot *plot)
-{
-  if (plot->is_locked)
-    trash_lock_release(plot->location);
-  plot->is_locked = false;
-}
-
 /* Hands what may go to the workers. Whether there is something to come back for. */
 static bool
-list_plot(struct purger *purger, struct plot *plot)
+list_plot(struct purger *purger, struct trash_plot *plot)
 {
   struct trash trash;
   CLEANUP(error_freep) struct error *err = NULL;
@@ -249,74 +195,51 @@ list_plot(struct purger *purger, struct plot *plot)
   }
   bool has_any = trash.count > 0 || trash.is_being_removed;
   if (trash.count == 0)
-    unlock_plot(plot);
-  else if (lock_plot(plot))
+    trash_plot_unlock(plot);
+  else if (trash_plot_lock(plot))
     submit_free(purger, plot, &trash);
   trash_clear(&trash);
   return has_any;
 }
 
 static void
-forget(struct purger *purger, struct plot *plot)
+forget(struct purger *purger, struct trash_plot *plot)
 {
-  struct plot **at = &purger->plots;
+  struct trash_plot **at = &purger->plots;
   while (*at != plot)
     at = &(*at)->next;
   *at = plot->next;
-  location_close(plot->location);
-  free(plot);
+  trash_plot_free(plot);
 }
 
-/* What a plot needs. */
-enum care { CARE_NONE, CARE_LIST, CARE_LOCK, CARE_UNLOCK };
-
-static enum care
-care_of(const struct plot *plot, int64_t now_ms)
-{
-  if (plot->running > 0) /* its last removal wakes us */
-    return plot->is_locked && plot->renew_ms <= now_ms ? CARE_LOCK : CARE_NONE;
-  if (plot->is_due || plot->again_ms <= now_ms)
-    return CARE_LIST;
-  return plot->is_locked ? CARE_UNLOCK : CARE_NONE;
-}
-
-/* The next plot that needs something, or CARE_NONE and how long to wait. Called with the mutex
- * held.
- */
-static enum care
-next_care(struct purger *purger, struct plot **ret_plot, int64_t *ret_until_ms)
+/* The next plot that needs something, or none and how long to wait. Called with the mutex held. */
+static enum trash_care
+next_care(struct purger *purger, struct trash_plot **ret_plot, int64_t *ret_until_ms)
 {
   int64_t now_ms = clock_now_ms();
   *ret_until_ms = CLOCK_NEVER_MS;
-  for (struct plot *plot = purger->plots; plot; plot = plot->next) {
-    enum care care = care_of(plot, now_ms);
+  for (struct trash_plot *plot = purger->plots; plot; plot = plot->next) {
+    int64_t until_ms;
+    enum trash_care care = trash_plot_care(plot, now_ms, &until_ms);
     *ret_plot = plot;
-    if (care != CARE_NONE)
+    if (care != TRASH_CARE_NONE)
       return care;
-    int64_t at_ms = plot->running > 0 ? plot->renew_ms : plot->again_ms;
-    if (at_ms < *ret_until_ms)
-      *ret_until_ms = at_ms;
+    if (until_ms < *ret_until_ms)
+      *ret_until_ms = until_ms;
   }
-  return CARE_NONE;
+  return TRASH_CARE_NONE;
 }
 
 static void
 add_plot(struct purger *purger, struct location *location)
 {
   (void)pthread_mutex_lock(&purger->mutex);
-  struct plot *plot = purger->plots;
-  while (plot && !(plot->location->cluster == location->cluster &&
-                   plot->location->pool_id == location->pool_id &&
-                   strcmp(plot->location->name_space, location->name_space) == 0))
+  struct trash_plot *plot = purger->plots;
+  while (plot && !trash_plot_is_at(plot, location))
     plot = plot->next;
-  if (!plot) {
-    struct location *own = reopen(location);
-    if (own) {
-      plot = xcalloc(1, sizeof(*plot));
-      plot->location = own;
-      plot->next = purger->plots;
-      purger->plots = plot;
-    }
+  if (!plot && (plot = trash_plot_new(location))) {
+    plot->next = purger->plots;
+    purger->plots = plot;
   }
   if (plot)
     plot->is_due = true;
@@ -384,7 +307,7 @@ sweep_clusters(struct job *job)
 
 /* The cluster has thrown this connection out: go on with a new one. Called with the mutex held. */
 static void
-replace_connection(struct purger *purger, struct plot *plot)
+replace_connection(struct purger *purger, struct trash_plot *plot)
 {
   CLEANUP(freep) char *id = xstrdup(cluster_id(plot->location->cluster));
   forget(purger, plot);
@@ -395,10 +318,10 @@ replace_connection(struct purger *purger, struct plot *plot)
 
 /* Called with the mutex held, which is given up while Ceph works. */
 static void
-list_and_forget(struct purger *purger, struct plot *plot)
+list_and_forget(struct purger *purger, struct trash_plot *plot)
 {
   plot->is_due = plot->has_removed = false;
-  plot->again_ms = next_try(plot);
+  trash_plot_put_off(plot);
   (void)pthread_mutex_unlock(&purger->mutex);
   bool has_any = list_plot(purger, plot);
   (void)pthread_mutex_lock(&purger->mutex);
@@ -408,13 +331,13 @@ list_and_forget(struct purger *purger, struct plot *plot)
 
 /* Called with the mutex held, which is given up while Ceph works. */
 static void
-change_lock(struct purger *purger, struct plot *plot, bool is_wanted)
+change_lock(struct purger *purger, struct trash_plot *plot, bool is_wanted)
 {
   (void)pthread_mutex_unlock(&purger->mutex);
   if (is_wanted)
-    (void)lock_plot(plot);
+    (void)trash_plot_lock(plot);
   else
-    unlock_plot(plot);
+    trash_plot_unlock(plot);
   (void)pthread_mutex_lock(&purger->mutex);
 }
 
@@ -425,12 +348,12 @@ purge(struct job *job)
   (void)pthread_mutex_lock(&purger->mutex);
   while (!purger->is_stopping) {
     int64_t until_ms;
-    struct plot *plot = NULL;
-    enum care care = next_care(purger, &plot, &until_ms);
-    if (care == CARE_NONE)
+    struct trash_plot *plot = NULL;
+    enum trash_care care = next_care(purger, &plot, &until_ms);
+    if (care == TRASH_CARE_NONE)
       wait_for_change(purger, until_ms);
-    else if (care != CARE_LIST)
-      change_lock(purger, plot, care == CARE_LOCK);
+    else if (care != TRASH_CARE_LIST)
+      change_lock(purger, plot, care == TRASH_CARE_LOCK);
     else if (cluster_is_blocklisted(plot->location->cluster))
       replace_connection(purger, plot);
     else
@@ -482,7 +405,7 @@ purger_free(struct purger *purger)
   if (!purger)
     return;
   while (purger->plots) {
-    unlock_plot(purger->plots);
+    trash_plot_unlock(purger->plots);
     forget(purger, purger->plots);
   }
   worker_pool_free(purger->pool);

@@ -100,8 +100,7 @@ image_open(struct location *location, const char *image_id, struct image **ret_i
 {
   struct open_images *images = location->cluster->images;
   struct location *own = NULL;
-  if (location_open_by_id(location->cluster, location->pool_id, location->name_space, &own, err) <
-      0)
+  if (location_reopen(location, &own, err) < 0)
     return -1;
 
   (void)pthread_mutex_lock(&images->mutex);

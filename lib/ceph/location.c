@@ -60,6 +60,13 @@ location_open_by_id(struct cluster *cluster, int64_t pool_id, const char *name_s
   return 0;
 }
 
+int
+location_reopen(const struct location *location, struct location **ret_location, struct error **err)
+{
+  return location_open_by_id(location->cluster, location->pool_id, location->name_space,
+                             ret_location, err);
+}
+
 void
 location_close(struct location *location)
 {

@@ -24,6 +24,9 @@ int location_open(struct cluster *cluster, const char *pool, const char *name_sp
                   struct location **ret_location, struct error **err);
 int location_open_by_id(struct cluster *cluster, int64_t pool_id, const char *name_space,
                         struct location **ret_location, struct error **err);
+/* The same place once more, for one that outlives the caller's. */
+int location_reopen(const struct location *location, struct location **ret_location,
+                    struct error **err);
 void location_close(struct location *location);
 DEFINE_CLEANUP(struct location *, location_close)
 

@@ -118,8 +118,7 @@ rbd_source_open(struct location *location, const char *name, struct source **ret
 {
   struct location *own = NULL;
   CLEANUP(freep) char *label = xasprintf("rbd:%s/%s", location->label, name);
-  if (location_open_by_id(location->cluster, location->pool_id, location->name_space, &own, err) <
-      0)
+  if (location_reopen(location, &own, err) < 0)
     return -1;
   return open_at(own, name, NULL, label, ret_source, err);
 }

@@ -212,8 +212,7 @@ target_open(struct location *location, const struct target_options *options,
   target->is_existing = options->is_existing;
   target->is_growing = options->virtual_size == TARGET_SIZE_UNKNOWN && !options->is_existing;
   target->virtual_size = options->virtual_size;
-  if (location_open_by_id(location->cluster, location->pool_id, location->name_space,
-                          &target->location, err) < 0)
+  if (location_reopen(location, &target->location, err) < 0)
     return -1;
   CLEANUP(error_freep) struct error *failure = NULL;
   char *id = NULL;
