@@ -2,13 +2,14 @@
 #include "cli/confine_needs.h"
 
 #include <libgen.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 
 #include "lib/base/memory.h"
-#include "lib/base/text.h"
 #include "lib/ceph/daemons.h"
+#include "lib/http/file_url.h"
 #include "lib/http/http_proxy.h"
 #include "lib/http/http_url.h"
 #include "populator/registry/reference.h"
@@ -143,19 +144,12 @@ add_disk_server(struct confine_needs *needs, const char *url, const struct sourc
 /* ---- files -------------------------------------------------------------------------------------
  */
 
-/* The path of file:///PATH, or the text itself; to be freed. */
+/* NULL when it names no file: whoever opens it says what is wrong. */
 static char *
 path_of(const char *url)
 {
-  static const char scheme[] = "file:";
-  if (!has_scheme(url, scheme))
-    return xstrdup(url);
-  const char *rest = url + sizeof(scheme) - 1;
-  if (text_starts_with(rest, "//localhost/"))
-    rest += strlen("//localhost");
-  else if (text_starts_with(rest, "//"))
-    rest += 2;
-  return http_url_decode(rest);
+  char *path = NULL;
+  return file_url_path(url, &path, NULL) < 0 ? NULL : path;
 }
 
 /* oci-archive:PATH[:NAME]: which colon it is, is for the source to find out. */
@@ -170,16 +164,17 @@ add_archive(struct confine_needs *needs, const char *text)
   }
 }
 
-/* A file is written beside its name and then renamed, so its folder is needed; a pipe or a device
- * is what it is. */
+/* A file is written beside its name and then renamed, so its folder is needed: that of the file
+ * itself, where the name is a link. A pipe or a device is what it is. */
 static void
 add_written(struct confine_needs *needs, const char *path)
 {
   struct stat found;
+  CLEANUP(freep) char *real = realpath(path, NULL);
   if (stat(path, &found) == 0 && !S_ISREG(found.st_mode))
     add_path(&needs->write, path);
   else
-    add_folder_of(&needs->write, path);
+    add_folder_of(&needs->write, real ? real : path);
 }
 
 /* ---- what there is -----------------------------------------------------------------------------

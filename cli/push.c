@@ -16,10 +16,10 @@
 #include "cli/source_flags.h"
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
+#include "lib/http/file_url.h"
 #include "populator/transfer/export_run.h"
 #include "populator/transfer/inspect.h"
 
-#define FILE_SCHEME "file://"
 #define IMAGE_SCHEME "rbd:"
 #define NAME_MAX_LEN 64
 
@@ -129,18 +129,18 @@ is_path(const char *text)
   struct stat status;
   if (text_starts_with(text, IMAGE_SCHEME))
     return false;
-  return *text == '/' || *text == '.' || text_starts_with(text, FILE_SCHEME) ||
-         stat(text, &status) == 0 || !strchr(text, '/');
+  return *text == '/' || *text == '.' || stat(text, &status) == 0 || !strchr(text, '/');
 }
 
 static int
 push(const char *what, const char *url, struct progress *progress, char **ret_digest,
      struct error **err)
 {
-  if (text_starts_with(what, FILE_SCHEME))
-    what += strlen(FILE_SCHEME);
-  if (is_path(what))
-    return push_path(what, url, progress, ret_digest, err);
+  CLEANUP(freep) char *path = NULL;
+  if (file_url_path(what, &path, err) < 0)
+    return -1;
+  if (file_url_is(what) || is_path(what))
+    return push_path(path, url, progress, ret_digest, err);
   struct image_spec spec;
   if (text_starts_with(what, IMAGE_SCHEME))
     what += strlen(IMAGE_SCHEME);

@@ -20,6 +20,7 @@
 
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
+#include "lib/http/file_url.h"
 #include "populator/sink/sinks.h"
 
 #define PART_SUFFIX ".imprint-part"
@@ -128,25 +129,15 @@ resolve(const char *path)
   return xstrdup(real ? real : path);
 }
 
-/* NULL when it is file: and no path. */
-static const char *
-path_of(const char *url)
-{
-  if (strncasecmp(url, sink_file_ops.scheme, strlen(sink_file_ops.scheme)) != 0)
-    return url;
-  const char *path = url + strlen(sink_file_ops.scheme);
-  return strncmp(path, "///", 3) == 0 ? path + 2 : path[0] == '/' && path[1] != '/' ? path : NULL;
-}
-
 static int
 file_open(const char *url, const struct sink_options *options, uint64_t estimate,
           struct sink **ret_sink, struct error **err)
 {
   (void)options, (void)estimate;
-  const char *path = path_of(url);
-  if (!path)
-    return error_set(err, ERROR_INVALID_ARGUMENT, "'%s': a file is named file:///PATH", url);
-  bool is_stdout = strcmp(path, "-") == 0;
+  CLEANUP(freep) char *path = NULL;
+  if (file_url_path(url, &path, err) < 0)
+    return -1;
+  bool is_stdout = strcmp(url, "-") == 0;
   CLEANUP(file_freep) struct file_sink *file = xcalloc(1, sizeof(*file));
   file->sink.label = xstrdup(is_stdout ? "standard output" : path);
   file->fd = -1;
@@ -334,7 +325,7 @@ file_close(struct sink *sink)
 }
 
 const struct sink_ops sink_file_ops = {
-    .scheme = "file:",
+    .scheme = FILE_URL_SCHEME,
     .open = file_open,
     .reserve_start = file_reserve_start,
     .append = file_append,

@@ -19,7 +19,7 @@
 
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
-#include "lib/http/http_url.h"
+#include "lib/http/file_url.h"
 #include "populator/source/sources.h"
 #include "populator/source/uncached_read.h"
 
@@ -56,31 +56,6 @@ file_free(struct file_source *file)
 }
 
 DEFINE_CLEANUP(struct file_source *, file_free)
-
-/* The path that a URL means, to be freed. */
-static int
-path_of(const char *url, char **ret_path, struct error **err)
-{
-  size_t scheme = strlen(source_file_ops.scheme);
-  if (strncasecmp(url, source_file_ops.scheme, scheme) != 0) {
-    *ret_path = xstrdup(url);
-    return 0;
-  }
-  const char *rest = url + scheme;
-  if (text_starts_with(rest, "//localhost/"))
-    rest += strlen("//localhost");
-  else if (text_starts_with(rest, "///"))
-    rest += 2;
-  else if (text_starts_with(rest, "//"))
-    return error_set(err, ERROR_INVALID_ARGUMENT,
-                     "'%s': files of another host cannot be read; a path has three slashes, "
-                     "file:///…",
-                     url);
-  *ret_path = http_url_decode(rest);
-  if (!*ret_path)
-    return error_set(err, ERROR_INVALID_ARGUMENT, "'%s': a '%%' must be written as %%25", url);
-  return 0;
-}
 
 static void
 learn_regular(struct file_source *file)
@@ -141,7 +116,7 @@ file_open(const char *url, const struct source_options *options, struct source *
   file->fd = -1;
   file->reading.direct_fd = -1;
   CLEANUP(freep) char *path = NULL;
-  if (path_of(url, &path, err) < 0)
+  if (file_url_path(url, &path, err) < 0)
     return -1;
   file->is_stdin = strcmp(url, "-") == 0;
   file->source.label = xstrdup(file->is_stdin ? "standard input" : path);
@@ -296,7 +271,7 @@ file_stream(struct source *source, uint64_t offset, struct stream **ret_stream, 
 }
 
 const struct source_ops source_file_ops = {
-    .scheme = "file:",
+    .scheme = FILE_URL_SCHEME,
     .open = file_open,
     .read_at = file_read_at,
     .stream = file_stream,

@@ -55,8 +55,8 @@ static void
 test_the_beginning_may_come_last_and_zeros_are_holes(void)
 {
   CLEANUP(temp_dir_removep) char *dir = temp_dir_make();
-  CLEANUP(freep) char *path = temp_dir_path(dir, "disk.img");
-  CLEANUP(freep) char *url = xasprintf("file://%s", path);
+  CLEANUP(freep) char *path = temp_dir_path(dir, "disk 1.img");
+  CLEANUP(freep) char *url = xasprintf("file://%s/disk%%201.img", dir);
   struct sink *sink = open_sink(url);
   CHECK_NUMBER(sink->start_align, 1);
   CHECK_NUMBER(sink->ops->reserve_start(sink, 6, NULL), 0);
@@ -70,7 +70,7 @@ test_the_beginning_may_come_last_and_zeros_are_holes(void)
   REQUIRE(stat(path, &stat_buf) == 0);
   CHECK_NUMBER(stat_buf.st_size, 10 + (1 << 20));
   CU_ASSERT(stat_buf.st_blocks * 512 < 1 << 18);
-  CLEANUP(freep) char *text = temp_dir_read(dir, "disk.img"); /* up to the first zero */
+  CLEANUP(freep) char *text = temp_dir_read(dir, "disk 1.img"); /* up to the first zero */
   CHECK_STRING(text, "tablesdata");
 }
 
