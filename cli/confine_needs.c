@@ -112,7 +112,8 @@ add_registry(struct confine_needs *needs, const char *url, const struct source_o
   if (reference_parse(url, &reference, NULL) < 0)
     return 0;
   CLEANUP(freep)
-  char *web = xasprintf("%s://%s/", options->registry_insecure ? "http" : "https", reference.host);
+  char *web = xasprintf("%s://%s/", options->registry_insecure ? "http" : "https",
+                        reference_server(&reference));
   reference_clear(&reference);
   return add_web(needs, web, options, err);
 }

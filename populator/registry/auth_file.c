@@ -30,7 +30,7 @@ credentials_clear(struct credentials *credentials)
 /* ---- which entry -------------------------------------------------------------------------------
  */
 
-/* Older programs wrote URLs: "https://host/v1/". */
+/* Older programs wrote URLs: "https://host/v1/"; docker still does, of its own registry. */
 static char *
 clean_key(const char *key)
 {
@@ -42,7 +42,8 @@ clean_key(const char *key)
       is_url = true;
     }
   }
-  return xstrndup(key, is_url ? strcspn(key, "/") : strlen(key));
+  CLEANUP(freep) char *name = xstrndup(key, is_url ? strcspn(key, "/") : strlen(key));
+  return xstrdup(strcmp(name, REFERENCE_HUB_INDEX) == 0 ? REFERENCE_HUB : name);
 }
 
 /* How much of the image's name the key covers: 0 nothing, else its length. */

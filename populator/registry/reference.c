@@ -11,6 +11,8 @@
 #include "populator/transfer/checksum.h"
 
 #define DEFAULT_TAG "latest"
+#define HUB_SERVER "registry-1.docker.io"
+#define HUB_LIBRARY "library"
 #define HOST_MAX (255 + 1 + 5)
 #define REPOSITORY_MAX 255
 #define TAG_MAX 128
@@ -141,6 +143,28 @@ parse_name(const char *url, char *name, struct reference *reference, struct erro
   return 0;
 }
 
+static bool
+is_hub(const struct reference *reference)
+{
+  return strcmp(reference->host, REFERENCE_HUB) == 0;
+}
+
+static void
+replace(char **member, char *text)
+{
+  free(*member);
+  *member = text;
+}
+
+static void
+complete_hub(struct reference *reference)
+{
+  if (strcmp(reference->host, REFERENCE_HUB_INDEX) == 0)
+    replace(&reference->host, xstrdup(REFERENCE_HUB));
+  if (is_hub(reference) && !strchr(reference->repository, '/'))
+    replace(&reference->repository, xasprintf(HUB_LIBRARY "/%s", reference->repository));
+}
+
 static int
 parse(const char *url, struct reference *reference, struct error **err)
 {
@@ -157,7 +181,10 @@ parse(const char *url, struct reference *reference, struct error **err)
   if (!is_host(reference->host))
     return bad(url, "the host of the registry is malformed", err);
   CLEANUP(freep) char *name = xstrdup(slash + 1);
-  return parse_name(url, name, reference, err);
+  if (parse_name(url, name, reference, err) < 0)
+    return -1;
+  complete_hub(reference);
+  return 0;
 }
 
 int
@@ -179,6 +206,12 @@ reference_clear(struct reference *reference)
   free(reference->tag);
   free(reference->digest);
   *reference = (struct reference){0};
+}
+
+const char *
+reference_server(const struct reference *reference)
+{
+  return is_hub(reference) ? HUB_SERVER : reference->host;
 }
 
 const char *

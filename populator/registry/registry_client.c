@@ -63,7 +63,8 @@ registry_client_open(const struct reference *reference, const struct registry_op
                      const char *actions, struct registry_client **ret_client, struct error **err)
 {
   CLEANUP(registry_client_closep) struct registry_client *client = xcalloc(1, sizeof(*client));
-  client->origin = xasprintf("%s://%s/", options->insecure ? "http" : "https", reference->host);
+  client->origin =
+      xasprintf("%s://%s/", options->insecure ? "http" : "https", reference_server(reference));
   client->retry_ms = options->http.retry_first_ms ? options->http.retry_first_ms : RETRY_FIRST_MS;
   client->base = xasprintf("%sv2/%s/", client->origin, reference->repository);
   if (registry_auth_new(reference, options, actions, &client->auth, err) < 0 ||

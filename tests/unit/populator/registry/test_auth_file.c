@@ -77,6 +77,16 @@ test_the_entry_that_fits_best(void)
 }
 
 static void
+test_the_entry_that_docker_makes_for_its_hub(void)
+{
+  static const struct reference hub = {.host = (char *)"docker.io", .repository = (char *)"a/b"};
+  static const char text[] = "{\"auths\":{\"https://index.docker.io/v1/\":{\"auth\":\"YTpi\"}}}";
+  CLEANUP(credentials_clear) struct credentials credentials = {0};
+  CHECK_NUMBER(auth_file_parse(text, strlen(text), &hub, &credentials, NULL), 0);
+  CHECK_STRING(credentials.user, "a");
+}
+
+static void
 test_bad_files(void)
 {
   static const char *const rows[] = {
@@ -115,5 +125,6 @@ test_files_are_read(void)
 }
 
 UNIT_MAIN("populator/registry/auth_file", UNIT_TEST(test_entries_of_every_form),
-          UNIT_TEST(test_the_entry_that_fits_best), UNIT_TEST(test_bad_files),
+          UNIT_TEST(test_the_entry_that_fits_best),
+          UNIT_TEST(test_the_entry_that_docker_makes_for_its_hub), UNIT_TEST(test_bad_files),
           UNIT_TEST(test_files_are_read))

@@ -48,6 +48,29 @@ test_references_are_taken_apart(void)
 }
 
 static void
+test_docker_hub_has_several_names(void)
+{
+  static const struct {
+    const char *url;
+    const char *server, *full;
+  } rows[] = {
+      {"docker://docker.io/debian", "registry-1.docker.io",
+       "docker://docker.io/library/debian:latest"},
+      {"docker://docker.io/a/b:1", "registry-1.docker.io", "docker://docker.io/a/b:1"},
+      {"docker://index.docker.io/a/b:1", "registry-1.docker.io", "docker://docker.io/a/b:1"},
+      {"docker://quay.io/a:1", "quay.io", "docker://quay.io/a:1"},
+      {"docker://docker.io:443/a:1", "docker.io:443", "docker://docker.io:443/a:1"},
+  };
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    CLEANUP(reference_clear) struct reference reference = {0};
+    REQUIRE(reference_parse(rows[i].url, &reference, NULL) == 0);
+    CHECK_STRING(reference_server(&reference), rows[i].server);
+    CLEANUP(freep) char *full = reference_url(&reference);
+    CHECK_STRING(full, rows[i].full);
+  }
+}
+
+static void
 test_anything_else_is_refused(void)
 {
   static const char *const rows[] = {
@@ -143,5 +166,5 @@ test_lengths_are_bounded(void)
 }
 
 UNIT_MAIN("populator/registry/reference", UNIT_TEST(test_references_are_taken_apart),
-          UNIT_TEST(test_anything_else_is_refused), UNIT_TEST(test_passwords_are_not_repeated),
-          UNIT_TEST(test_lengths_are_bounded))
+          UNIT_TEST(test_docker_hub_has_several_names), UNIT_TEST(test_anything_else_is_refused),
+          UNIT_TEST(test_passwords_are_not_repeated), UNIT_TEST(test_lengths_are_bounded))
