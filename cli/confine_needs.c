@@ -17,6 +17,7 @@
 
 /* What curl takes for a proxy that names no port. */
 #define PROXY_PORT "1080"
+#define TLS_PROXY_PORT "443"
 
 /* ---- lists -------------------------------------------------------------------------------------
  */
@@ -73,6 +74,8 @@ has_scheme(const char *url, const char *scheme)
 static int
 add_proxy(struct net_policy *policy, const char *proxy, struct error **err)
 {
+  if (http_proxy_check(proxy, err) < 0)
+    return -1;
   const char *scheme_end = strstr(proxy, "://");
   const char *rest = scheme_end ? scheme_end + 3 : proxy;
   size_t len = strcspn(rest, "/");
@@ -82,8 +85,9 @@ add_proxy(struct net_policy *policy, const char *proxy, struct error **err)
   const char *close = memrchr(host, ']', host_len);
   bool has_port =
       memchr(close ? close : host, ':', host_len - (close ? (size_t)(close - host) : 0)) != NULL;
+  const char *port = has_scheme(proxy, "https://") ? ":" TLS_PROXY_PORT : ":" PROXY_PORT;
   CLEANUP(freep)
-  char *url = xasprintf("http://%.*s%s/", (int)host_len, host, has_port ? "" : ":" PROXY_PORT);
+  char *url = xasprintf("http://%.*s%s/", (int)host_len, host, has_port ? "" : port);
   return sandbox_network_add_url(policy, url, err);
 }
 

@@ -181,3 +181,10 @@ http_status_error_set(struct error **err, long status, const char *label, const 
   return error_set(err, code_of_status(status), "%s: the server answered %ld%s%s%s", label, status,
                    name_of_status(status), *reason ? ": " : "", reason);
 }
+
+int
+http_proxy_error_set(struct error **err, long status, const char *label)
+{
+  return error_set(err, code_of_status(status), "%s: the proxy answered %ld%s", label, status,
+                   name_of_status(status));
+}

@@ -20,6 +20,9 @@ bool http_error_is_hopeless(CURLcode code);
 /* `detail` is what curl left in its error buffer, perhaps nothing. Returns -1. */
 int http_error_set(struct error **err, CURLcode code, const char *detail, const char *label);
 
+/* A proxy that refused to make a connection. Returns -1. */
+int http_proxy_error_set(struct error **err, long status, const char *label);
+
 /* `body` may be NULL; its beginning is quoted where it is text. Returns -1. */
 int http_status_error_set(struct error **err, long status, const char *label,
                           const struct buffer *body);

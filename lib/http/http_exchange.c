@@ -141,9 +141,21 @@ too_long(struct http_exchange *exchange, struct error **err)
   return error_set(err, ERROR_DATA_LOSS, "%s: the server sends more than it said", exchange->label);
 }
 
+/* What a proxy answered when it was asked for a connection; 0 when it made one, or was not asked.
+ */
+static long
+proxy_refusal(const struct http_exchange *exchange)
+{
+  long status = 0;
+  if (exchange->is_proxied)
+    (void)curl_easy_getinfo(exchange->handle->easy, CURLINFO_HTTP_CONNECTCODE, &status);
+  return status >= 300 ? status : 0;
+}
+
 static int
 fail(struct http_exchange *exchange, struct error **err)
 {
+  long refused = proxy_refusal(exchange);
   if (exchange->refusal && exchange->result == CURLE_COULDNT_CONNECT)
     return refused_address(exchange, err);
   if (exchange->head.bytes > HTTP_HEAD_MAX_BYTES)
@@ -151,6 +163,10 @@ fail(struct http_exchange *exchange, struct error **err)
                      exchange->label);
   if (exchange->is_too_long)
     return too_long(exchange, err);
+  if (refused) {
+    exchange->failure.is_transient = http_status_is_transient(refused);
+    return http_proxy_error_set(err, refused, exchange->label);
+  }
   exchange->failure.is_transient = http_error_is_transient(exchange->result);
   if (http_error_is_hopeless(exchange->result))
     exchange->failure.max_retries = HOPELESS_RETRIES;

@@ -2,6 +2,7 @@
 #include "lib/http/http_proxy.h"
 
 #include <arpa/inet.h>
+#include <curl/curl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,4 +111,36 @@ http_proxy_for(const struct http_url *url, const char *configured)
   if (!proxy || !*proxy || (excepted && http_proxy_is_excepted(url->host, excepted)))
     return NULL;
   return proxy;
+}
+
+DEFINE_CLEANUP(CURLU *, curl_url_cleanup)
+
+static bool
+is_known_scheme(const char *scheme)
+{
+  static const char *const known[] = {"http", "https", "socks4", "socks4a", "socks5", "socks5h"};
+  for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+    if (strcmp(known[i], scheme) == 0)
+      return true;
+  }
+  return false;
+}
+
+int
+http_proxy_check(const char *proxy, struct error **err)
+{
+  CLEANUP(curl_url_cleanupp) CURLU *parsed = curl_url();
+  char *scheme = NULL;
+  CURLUcode code =
+      curl_url_set(parsed, CURLUPART_URL, proxy, CURLU_NON_SUPPORT_SCHEME | CURLU_GUESS_SCHEME);
+  if (code == CURLUE_OK)
+    code = curl_url_get(parsed, CURLUPART_SCHEME, &scheme, 0);
+  if (code != CURLUE_OK)
+    return error_set(err, ERROR_INVALID_ARGUMENT, "the proxy's URL cannot be read: %s",
+                     curl_url_strerror(code));
+  bool is_known = is_known_scheme(scheme);
+  curl_free(scheme);
+  return is_known ? 0
+                  : error_set(err, ERROR_INVALID_ARGUMENT,
+                              "the proxy's URL must begin with http://, https:// or socks5://");
 }

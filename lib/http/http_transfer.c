@@ -29,6 +29,8 @@ start(struct http_transfer *transfer, struct error **err)
                                .is_whole = transfer->is_whole,
                                .is_fresh = transfer->is_retry,
                                .is_trusted = transfer->is_trusted};
+  if (hop.proxy && http_proxy_check(hop.proxy, err) < 0)
+    return error_wrap(err, "%s", transfer->url.label);
   return http_exchange_start(&transfer->exchange, &hop, err);
 }
 

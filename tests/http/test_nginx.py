@@ -160,9 +160,18 @@ def test_a_proxy_that_wants_credentials(nginx, authority):
         refused = probe(nginx.url("/disk.img"), *STREAM, "--proxy", proxy.url)
         assert refused.error == "UNAUTHENTICATED"
         assert "the proxy" in refused.message
-        tunnel = probe(nginx.url("/disk.img", tls=True), *STREAM, *trust, "--proxy", proxy.url,
-                       "--retries", 1)
-        assert not tunnel.is_good
+        proxy.asked.clear()
+        tunnel = probe(nginx.url("/disk.img", tls=True), *STREAM, *trust, "--proxy", proxy.url)
+        assert tunnel.error == "UNAUTHENTICATED" and "the proxy answered 407" in tunnel.message
+        assert len(proxy.asked) == 1  # it will not change its mind
+
+
+@pytest.mark.parametrize("proxy", ["htp://px:secret@127.0.0.1:1", "http://px:secret@127.0.0.1:x"])
+def test_what_is_no_proxy_is_not_quoted(nginx, proxy):
+    """It may hold a password."""
+    outcome = probe(nginx.url("/disk.img"), *STREAM, "--proxy", proxy)
+    assert outcome.error == "INVALID_ARGUMENT"
+    assert "proxy" in outcome.message and "secret" not in outcome.message
 
 
 def test_the_proxy_of_the_environment(nginx, authority):

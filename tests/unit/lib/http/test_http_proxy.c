@@ -2,6 +2,7 @@
 #include "lib/http/http_proxy.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/unit/unit.h"
 
@@ -101,6 +102,25 @@ test_exceptions(void)
               rows[i].no_proxy);
 }
 
+static void
+test_what_can_be_a_proxy(void)
+{
+  static const char *const good[] = {
+      "proxy",         "proxy:3128",           "http://u:p@proxy:3128/",
+      "https://proxy", "socks5h://proxy:1080", "HTTP://[::1]:8080"};
+  static const char *const bad[] = {"ftp://u:secret@proxy", "http://u:secret@proxy:port",
+                                    "http://u:secret@pro xy"};
+  for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+    CHECK_ROW(http_proxy_check(good[i], NULL) == 0, good[i]);
+  for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+    struct error *err = NULL;
+    CHECK_ROW(http_proxy_check(bad[i], &err) == -1, bad[i]);
+    CU_ASSERT(err && !strstr(err->message, "secret"));
+    CHECK_ERROR(&err, ERROR_INVALID_ARGUMENT, "the proxy's URL");
+  }
+}
+
 UNIT_MAIN("lib/http/http_proxy", UNIT_TEST(test_without_any_there_is_none),
           UNIT_TEST(test_the_environment_has_one_for_each_scheme),
-          UNIT_TEST(test_the_configured_one_is_for_all), UNIT_TEST(test_exceptions))
+          UNIT_TEST(test_the_configured_one_is_for_all), UNIT_TEST(test_exceptions),
+          UNIT_TEST(test_what_can_be_a_proxy))
