@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <strings.h>
 
 static int
 changed(struct error **err, const char *label, const char *what, const char *was, const char *is)
@@ -57,6 +58,16 @@ lie(struct error **err, const char *label, const char *what)
                    what);
 }
 
+/* A server that encodes each part by itself gives no part of any file. */
+static bool
+is_encoding_wrong(const struct http_request *request, const struct http_head *head)
+{
+  const char *was = request->if_encoding;
+  if (!head->content_encoding || (was && strcmp(was, "*") == 0))
+    return false;
+  return !was || strcasecmp(was, head->content_encoding) != 0;
+}
+
 static int
 check_range(const struct http_request *request, const struct http_head *head, const char *label,
             struct error **err)
@@ -79,7 +90,7 @@ check_range(const struct http_request *request, const struct http_head *head, co
                      label, request->range_offset, last, range->first, range->last);
   if (head->content_length != UINT64_MAX && head->content_length != range->last - range->first + 1)
     return lie(err, label, "Content-Length and Content-Range do not agree");
-  if (head->content_encoding)
+  if (is_encoding_wrong(request, head))
     return lie(err, label, "a part of a file with a Content-Encoding that nobody asked for");
   return 0;
 }

@@ -67,11 +67,34 @@ on_content_type(struct http_head *head, char **value)
   (void)keep_first(&head->content_type, value);
 }
 
+/* Neither says anything of the bytes that come: "aws-chunked" was the frame of an upload, and some
+ * stores keep it with the object. */
+static bool
+is_no_encoding(const char *token, size_t len)
+{
+  static const char *const none[] = {"", "identity", "aws-chunked"};
+  for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+    if (strlen(none[i]) == len && strncasecmp(token, none[i], len) == 0)
+      return true;
+  }
+  return false;
+}
+
+/* A list; what counts of it is kept as one text. */
 static void
 on_content_encoding(struct http_head *head, char **value)
 {
-  if (**value && strcasecmp(*value, "identity") != 0)
-    (void)keep_first(&head->content_encoding, value);
+  for (const char *at = *value; *at;) {
+    at += strspn(at, ", \t");
+    size_t len = strcspn(at, ", \t");
+    if (!is_no_encoding(at, len)) {
+      char *kept = head->content_encoding;
+      head->content_encoding =
+          xasprintf("%s%s%.*s", kept ? kept : "", kept ? ", " : "", (int)len, at);
+      free(kept);
+    }
+    at += len;
+  }
 }
 
 static void

@@ -44,6 +44,7 @@ http_probe(struct http_client *client, const struct http_request *request,
   question.range_offset = 0;
   question.range_len = 1;
   question.or_whole = true;
+  question.if_encoding = "*";
   struct http_retry retry = {.client = client};
   for (;;) {
     CLEANUP(error_freep) struct error *error = NULL;

@@ -28,6 +28,7 @@ http_request_copy(struct http_request *ret_copy, const struct http_request *requ
   ret_copy->bearer = xstrdup(request->bearer);
   ret_copy->if_match = xstrdup(request->if_match);
   ret_copy->if_unmodified_since = xstrdup(request->if_unmodified_since);
+  ret_copy->if_encoding = xstrdup(request->if_encoding);
 }
 
 void
@@ -41,6 +42,7 @@ http_request_copy_clear(struct http_request *copy)
   free((char *)copy->bearer);
   free((char *)copy->if_match);
   free((char *)copy->if_unmodified_since);
+  free((char *)copy->if_encoding);
   *copy = (struct http_request){0};
 }
 

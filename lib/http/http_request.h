@@ -30,10 +30,13 @@ struct http_request {
   const char *if_match;            /* ETag */
   const char *if_unmodified_since; /* Last-Modified */
   uint64_t if_total;               /* the size of the whole file */
-  uint64_t max_body;               /* a larger body is an error; 0: 16 MiB */
-  bool is_once;     /* one attempt: it must not be done twice (a part of an upload) */
-  unsigned stall_s; /* in place of the client's; 0: the client's */
-  bool may_idle;    /* no least rate is asked for: news come when there are some */
+  /* The Content-Encoding that a part of it may have: that of an earlier answer, "*" for any, NULL
+   * for none. Ranges are of the file as it is stored then, encoded. */
+  const char *if_encoding;
+  uint64_t max_body; /* a larger body is an error; 0: 16 MiB */
+  bool is_once;      /* one attempt: it must not be done twice (a part of an upload) */
+  unsigned stall_s;  /* in place of the client's; 0: the client's */
+  bool may_idle;     /* no least rate is asked for: news come when there are some */
 };
 
 /* A copy that nothing is borrowed for but `s3` and `body`, and its end. */

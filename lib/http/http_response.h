@@ -16,7 +16,7 @@ struct http_response {
   char *etag; /* NULL where not given, as below */
   char *last_modified;
   char *content_type;
-  char *content_encoding;  /* of a body that is not as it was stored; never with a range */
+  char *content_encoding;  /* of the body, and of ranges: as it is stored, or was made to be sent */
   char *location;          /* of an answer that was not followed (uploads) */
   char *url;               /* after redirects; may hold secrets in its query */
   char *www_authenticate;  /* for http_challenge_find() */

@@ -233,6 +233,29 @@ def test_encoded_parts_are_refused():
     assert "Content-Encoding" in outcome.message
 
 
+@MODES
+@pytest.mark.parametrize("encoding", ["gzip", "x-gzip", "zstd", "aws-chunked", "aws-chunked,gzip"])
+def test_what_is_stored_with_an_encoding_is_a_file(mode, encoding):
+    """As stores do that keep what an upload said, and Apache for files that end with .gz."""
+    outcome = lie(mode, replaced("Content-Encoding", encoding), always=True)
+    assert outcome.sha256 == FILE.sha256
+    assert outcome.can_seek and outcome.identity
+
+
+@pytest.mark.parametrize("encoding", ["br", "deflate", "gzip, br"])
+@pytest.mark.parametrize("status", [200, 206])
+def test_an_encoding_that_cannot_be_undone_is_refused(status, encoding):
+    """It would be taken for the disk."""
+
+    def handle(request, reply):
+        _, headers, body = FILE.answer(request, ranges=status == 206)
+        reply.answer(status, {**headers, "Content-Encoding": encoding}, body)
+
+    with FaultServer(handle) as server:
+        outcome = probe(server.url(), *STREAM)
+    assert outcome.error == "FAILED_PRECONDITION" and f"'{encoding}'" in outcome.message
+
+
 def test_nobody_asks_for_an_encoding():
     with FaultServer(FILE.serve) as server:
         probe(server.url(), *PIECES)

@@ -61,6 +61,24 @@ test_a_range_is_what_was_asked_for(void)
 }
 
 static void
+test_a_part_is_encoded_as_before(void)
+{
+  struct http_request request = {.has_range = true, .range_len = 10, .if_encoding = "gzip"};
+  static const struct row rows[] = {
+      {"HTTP/1.1 206 P\nContent-Range: bytes 0-9/100\nContent-Encoding: GZIP", 0, ""},
+      {"HTTP/1.1 206 P\nContent-Range: bytes 0-9/100", 0, ""},
+      {"HTTP/1.1 206 P\nContent-Range: bytes 0-9/100\nContent-Encoding: br", ERROR_DATA_LOSS,
+       "Content-Encoding"},
+  };
+  CHECK_ROWS(&request, rows);
+  request.if_encoding = "*";
+  static const struct row any[] = {
+      {"HTTP/1.1 206 P\nContent-Range: bytes 0-9/100\nContent-Encoding: br", 0, ""},
+  };
+  CHECK_ROWS(&request, any);
+}
+
+static void
 test_a_range_to_the_end_ends_there(void)
 {
   const struct http_request request = {.has_range = true, .range_offset = 100};
@@ -150,6 +168,7 @@ test_without_an_etag_time_and_size_count(void)
 }
 
 UNIT_MAIN("lib/http/http_check", UNIT_TEST(test_a_range_is_what_was_asked_for),
+          UNIT_TEST(test_a_part_is_encoded_as_before),
           UNIT_TEST(test_a_range_to_the_end_ends_there),
           UNIT_TEST(test_the_whole_will_do_when_said_so), UNIT_TEST(test_a_part_is_not_the_whole),
           UNIT_TEST(test_a_strong_etag_settles_it),

@@ -63,6 +63,18 @@ test_what_is_not_said_is_known(void)
 }
 
 static void
+test_encodings_that_say_nothing_are_left_out(void)
+{
+  struct http_head head;
+  http_head_init(&head);
+  FEED(&head, "HTTP/1.1 200 OK\r\n", "Content-Encoding: aws-chunked ,Identity\r\n");
+  CU_ASSERT_PTR_NULL(head.content_encoding);
+  FEED(&head, "Content-Encoding: , gzip,aws-chunked\r\n", "Content-Encoding: br\r\n");
+  CHECK_STRING(head.content_encoding, "gzip, br");
+  http_head_clear(&head);
+}
+
+static void
 test_an_interim_answer_is_forgotten(void)
 {
   struct http_head head;
@@ -172,9 +184,10 @@ test_too_many_headers_are_a_fault(void)
 }
 
 UNIT_MAIN("lib/http/http_head", UNIT_TEST(test_fields_that_matter_are_kept),
-          UNIT_TEST(test_what_is_not_said_is_known), UNIT_TEST(test_an_interim_answer_is_forgotten),
-          UNIT_TEST(test_trailers_change_nothing), UNIT_TEST(test_faults_are_remembered),
-          UNIT_TEST(test_the_same_said_twice_is_no_fault),
+          UNIT_TEST(test_what_is_not_said_is_known),
+          UNIT_TEST(test_encodings_that_say_nothing_are_left_out),
+          UNIT_TEST(test_an_interim_answer_is_forgotten), UNIT_TEST(test_trailers_change_nothing),
+          UNIT_TEST(test_faults_are_remembered), UNIT_TEST(test_the_same_said_twice_is_no_fault),
           UNIT_TEST(test_lines_that_are_no_fields_are_passed_over),
           UNIT_TEST(test_status_lines_are_read_strictly),
           UNIT_TEST(test_too_many_headers_are_a_fault))
