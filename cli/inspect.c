@@ -32,12 +32,16 @@ DEFINE_CLEANUP(struct json_object *, json_object_put)
 /* ---- for programs ------------------------------------------------------------------------------
  */
 
-/* What is not known is left out. */
+/* What is not known is left out. Names of files may be in any encoding, JSON is in one. */
 static void
 add_text(struct json_object *object, const char *name, const char *text)
 {
-  if (text)
-    (void)json_object_object_add(object, name, json_object_new_string(text));
+  if (!text)
+    return;
+  CLEANUP(freep) char *copy = xstrdup(text);
+  if (!text_is_utf8(text, strlen(text)))
+    text_make_line(copy);
+  (void)json_object_object_add(object, name, json_object_new_string(copy));
 }
 
 static void
@@ -120,12 +124,17 @@ print_json(const struct inspection *i)
 /* ---- for people --------------------------------------------------------------------------------
  */
 
+/* A line each: what is in an image must not move the cursor of who looks at it. */
 static void
 print_row(const char *name, const char *text, const char *more)
 {
-  if (text)
-    (void)printf("%-14s%s%s%s%s\n", name, text, more ? " (" : "", more ? more : "",
-                 more ? ")" : "");
+  if (!text)
+    return;
+  CLEANUP(freep)
+  char *row =
+      xasprintf("%-14s%s%s%s%s", name, text, more ? " (" : "", more ? more : "", more ? ")" : "");
+  text_make_line(row);
+  (void)puts(row);
 }
 
 static void

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* imprint: the command. */
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/completion.h"
@@ -106,11 +109,34 @@ run_job(const struct command *command, struct error **err)
   return run_with(command, &arguments, err);
 }
 
-int
-main(int argc, char **argv)
+/* A descriptor that was closed by whoever started us would be given to the next file that is
+ * opened, and our words would go into an image. */
+static void
+hold_standard_descriptors(void)
 {
-  (void)signal(SIGPIPE, SIG_IGN);
-  log_set_level(LOG_LEVEL_WARN);
+  int fd;
+  while ((fd = open("/dev/null", O_RDWR | O_CLOEXEC)) >= 0 && fd <= STDERR_FILENO)
+    ;
+  if (fd > STDERR_FILENO)
+    (void)close(fd);
+}
+
+/* What was printed is the result: whoever did not get it must not take it for empty. */
+static int
+check_printed(int status)
+{
+  bool is_lost = ferror(stdout) != 0;
+  int r = fflush(stdout);
+  if (r == 0 && !is_lost)
+    return status;
+  (void)fprintf(stderr, "imprint: write to standard output: %s\n",
+                r == 0 ? "not all of it was taken" : strerror(errno));
+  return status == 0 ? exit_status_of(ERROR_INTERNAL) : status;
+}
+
+static int
+run(int argc, char **argv)
+{
   if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
     print_overview(argc < 2 ? stderr : stdout);
     return argc < 2 ? 2 : 0;
@@ -139,4 +165,13 @@ main(int argc, char **argv)
   if ((is_job ? run_job(command, &err) : run_command(command, argc - 2, argv + 2, &err)) == 0)
     return 0;
   return failure_report(err);
+}
+
+int
+main(int argc, char **argv)
+{
+  (void)signal(SIGPIPE, SIG_IGN);
+  log_set_level(LOG_LEVEL_WARN);
+  hold_standard_descriptors();
+  return check_printed(run(argc, argv));
 }
