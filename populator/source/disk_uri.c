@@ -94,11 +94,12 @@ disk_uri_parse(const char *text, struct disk_uri *ret_uri, struct error **err)
   const char *begin = strstr(text, "://");
   CLEANUP(freep) char *rest = xstrdup(begin ? begin + 3 : "");
   if (!is_known || strchr(text, '#') || parse_rest(rest, is_unix, &uri) < 0) {
+    bool may_hold_password = strchr(text, '@') != NULL;
     disk_uri_clear(&uri);
     return error_set(err, ERROR_INVALID_ARGUMENT,
                      "'%.200s' is not like nbd://host:port/export, nbds://host:port/export or "
                      "nbd+unix:///export?socket=/path",
-                     text);
+                     may_hold_password ? "a URL that names a user" : text);
   }
   *ret_uri = uri;
   return 0;

@@ -81,6 +81,15 @@ test_what_is_no_such_url_is_refused(void)
 }
 
 static void
+test_a_password_is_not_quoted(void)
+{
+  struct disk_uri uri;
+  CLEANUP(error_freep) struct error *err = NULL;
+  CHECK_NUMBER(disk_uri_parse("nbd://user:secret@example.com/", &uri, &err), -1);
+  CU_ASSERT(err && !strstr(err->message, "secret"));
+}
+
+static void
 test_names_have_limits(void)
 {
   char name[4200];
@@ -99,4 +108,5 @@ test_names_have_limits(void)
 }
 
 UNIT_MAIN("populator/source/disk_uri", UNIT_TEST(test_urls_are_taken_apart),
-          UNIT_TEST(test_what_is_no_such_url_is_refused), UNIT_TEST(test_names_have_limits))
+          UNIT_TEST(test_what_is_no_such_url_is_refused), UNIT_TEST(test_a_password_is_not_quoted),
+          UNIT_TEST(test_names_have_limits))
