@@ -36,6 +36,8 @@ exit_status_of(enum error_code code)
 {
   switch (code) {
   case ERROR_INVALID_ARGUMENT:
+  case ERROR_UNIMPLEMENTED: /* an old manifest, a sparse file in an archive, a server that takes no
+                               PUT */
     return STATUS_REFUSED;
   case ERROR_NOT_FOUND:
     return STATUS_NOT_FOUND;

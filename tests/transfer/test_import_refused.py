@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import os
 import struct
+import subprocess
 
 import pytest
 import rbd
@@ -88,6 +89,11 @@ def mapped_twice(path):
     put(path, table + 8 * used[0], get(path, table + 8 * used[-1]))
 
 
+def sparse_archive(path):
+    disk = fill(f"{path}.disk", 4 * MIB, pieces=2)
+    subprocess.run(["tar", "--sparse", "-cPf", path, disk], check=True)
+
+
 def content(data):
 
     def make(path):
@@ -127,6 +133,7 @@ CASES = {
     "truncated": (truncated, command.DAMAGED, ["truncated", "ends", "outside"]),
     "truncated, compressed": (truncated_compressed, command.DAMAGED,
                               ["truncated", "ends", "outside", "damaged"]),
+    "a sparse file in an archive": (sparse_archive, command.REFUSED, ["sparse file"]),
     "only a magic": (content(b"QFI\xfb"), command.DAMAGED, ["qcow2"]),
     "an empty header": (content(b"QFI\xfb\0\0\0\3" + bytes(5000)), command.DAMAGED, ["qcow2"]),
     "gzip cut off": (cut_off("gz"), command.DAMAGED, ["gzip", "ends", "truncated"]),
