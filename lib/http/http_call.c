@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
 
 #define HEADERS_MAX 8
-/* So much is read for the sake of an answer; who sends more is cut off. */
+/* So much is read for the sake of an answer, and for so long; who sends more is cut off. */
 #define IGNORED_MAX_BYTES ((size_t)32 << 20)
+#define IGNORED_MAX_MS 30000
 
 struct http_call {
   struct MHD_Connection *connection;
@@ -21,7 +23,9 @@ struct http_call {
   void *state;
   struct MHD_Response *response; /* what is answered, once that is known */
   unsigned status;
-  size_t ignored; /* bytes of a body that nobody wants */
+  uint64_t taken;           /* bytes of the body … */
+  size_t ignored;           /* … and those that nobody wants … */
+  int64_t ignored_since_ms; /* … since the answer is known */
   struct {
     char *name;
     char *value;
@@ -66,6 +70,7 @@ set_response(struct http_call *call, unsigned status, const char *content_type,
     (void)MHD_add_response_header(response, call->headers[i].name, call->headers[i].value);
   call->response = response;
   call->status = status;
+  call->ignored_since_ms = clock_now_ms();
 }
 
 void
@@ -123,6 +128,16 @@ send_answer(struct http_call *call)
                         : MHD_NO;
 }
 
+/* Whether what is still to come of the body may be read for the sake of an answer. */
+static bool
+is_rest_short(const struct http_call *call)
+{
+  const char *length = http_call_header(call, MHD_HTTP_HEADER_CONTENT_LENGTH);
+  uint64_t bytes = 0;
+  return !length || (text_to_u64(length, 10, &bytes) == 0 &&
+                     (bytes < call->taken || bytes - call->taken <= IGNORED_MAX_BYTES));
+}
+
 /* Whether a body comes whatever is answered. Who asks first ("Expect: 100-continue") need not send
  * it. Others only listen when they have sent all: an answer that comes earlier, and the end of the
  * connection behind it, is lost on them. */
@@ -130,11 +145,46 @@ static bool
 has_body_under_way(const struct http_call *call)
 {
   const char *length = http_call_header(call, MHD_HTTP_HEADER_CONTENT_LENGTH);
-  uint64_t bytes = 0;
-  bool is_bounded = length && text_to_u64(length, 10, &bytes) == 0 && bytes <= IGNORED_MAX_BYTES;
-  bool has_body =
-      (is_bounded && bytes > 0) || http_call_header(call, MHD_HTTP_HEADER_TRANSFER_ENCODING);
-  return has_body && !http_call_header(call, MHD_HTTP_HEADER_EXPECT);
+  bool has_body = (length && strcmp(length, "0") != 0) ||
+                  http_call_header(call, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+  return has_body && is_rest_short(call) && !http_call_header(call, MHD_HTTP_HEADER_EXPECT);
+}
+
+/* libmicrohttpd would take the time that was needed to serve for silence of the client, and drop
+ * it; when a limit is set where there was none, it counts anew. */
+static void
+count_silence_anew(const struct http_call *call, const struct http_call_rules *rules)
+{
+  if (call->body.read)
+    return; /* has a limit of its own */
+  (void)MHD_set_connection_option(call->connection, MHD_CONNECTION_OPTION_TIMEOUT, 0U);
+  (void)MHD_set_connection_option(call->connection, MHD_CONNECTION_OPTION_TIMEOUT,
+                                  rules->silence_s);
+}
+
+static enum MHD_Result
+handle_head(struct http_call *call, const struct http_call_rules *rules)
+{
+  call->state = rules->service->begin(rules->context, call);
+  count_silence_anew(call, rules);
+  if (!call->response)
+    return rules->service->take ? MHD_YES : MHD_NO;
+  return has_body_under_way(call) ? MHD_YES : send_answer(call);
+}
+
+static enum MHD_Result
+handle_piece(struct http_call *call, const struct http_call_rules *rules, const char *data,
+             size_t len)
+{
+  if (call->response) {
+    call->ignored += len;
+    bool is_late = clock_now_ms() - call->ignored_since_ms > IGNORED_MAX_MS;
+    return call->ignored <= IGNORED_MAX_BYTES && !is_late ? MHD_YES : MHD_NO;
+  }
+  call->taken += len;
+  int r = rules->service->take(call->state, call, data, len);
+  count_silence_anew(call, rules);
+  return r == 0 || (call->response && is_rest_short(call)) ? MHD_YES : MHD_NO;
 }
 
 /* libmicrohttpd calls once with the head, then with each piece of the body, and once more behind
@@ -150,22 +200,17 @@ http_call_handle(void *context, struct MHD_Connection *connection, const char *p
   if (!call) {
     *state = call = call_new(connection, path, method);
     call->is_chunked = strcmp(version, MHD_HTTP_VERSION_1_1) == 0;
-    call->state = rules->service->begin(rules->context, call);
-    if (!call->response)
-      return rules->service->take ? MHD_YES : MHD_NO;
-    return has_body_under_way(call) ? MHD_YES : send_answer(call);
+    return handle_head(call, rules);
   }
   if (*data_len > 0) {
     size_t len = *data_len;
     *data_len = 0;
-    if (call->response) {
-      call->ignored += len;
-      return call->ignored <= IGNORED_MAX_BYTES ? MHD_YES : MHD_NO;
-    }
-    return rules->service->take(call->state, call, data, len) == 0 ? MHD_YES : MHD_NO;
+    return handle_piece(call, rules, data, len);
   }
-  if (!call->response)
+  if (!call->response) {
     rules->service->end(call->state, call);
+    count_silence_anew(call, rules);
+  }
   return send_answer(call);
 }
 

@@ -11,6 +11,7 @@
 struct http_call_rules {
   const struct http_service *service;
   void *context;
+  unsigned silence_s;
 };
 
 /* The callbacks for MHD_start_daemon(); both with the rules as their first argument. */

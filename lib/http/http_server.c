@@ -206,8 +206,8 @@ http_server_start(const struct http_server_options *options, struct http_server 
 {
   CLEANUP(http_server_stopp) struct http_server *server = xcalloc(1, sizeof(*server));
   server->options = *options;
-  server->rules =
-      (struct http_call_rules){.service = options->service, .context = options->context};
+  server->rules = (struct http_call_rules){
+      .service = options->service, .context = options->context, .silence_s = options->silence_s};
   server->fd = -1;
   (void)pthread_mutex_init(&server->mutex, NULL);
   condition_init(&server->stopping);

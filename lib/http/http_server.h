@@ -20,7 +20,8 @@ struct http_service {
   /* The head of a request is here. Either it is answered, or its body comes by take(). What is
    * returned is handed to the others; it may be NULL. */
   void *(*begin)(void *context, struct http_call *call);
-  /* A piece of the body; -1: nothing is answered, the connection is cut. May be NULL: then every
+  /* A piece of the body; -1: no more of it is wanted. An answer that was given is told behind the
+   * rest, if that is short; else, and without one, the connection is cut. May be NULL: then every
    * request is answered by begin(). */
   int (*take)(void *state, struct http_call *call, const void *data, size_t len);
   /* The body is complete: answers. */
@@ -35,7 +36,7 @@ struct http_server_options {
   const char *key;         /* file in PEM */
   unsigned max_connections;
   unsigned max_connections_per_address; /* 0: as many as there are */
-  unsigned silence_s;                   /* a connection without a byte for so long is dropped */
+  unsigned silence_s; /* a client who is waited for in vain for so long is dropped; 0: never */
   const struct http_service *service;
   /* A new certificate cannot be used: the one before stays. */
   void (*warn)(void *context, const char *message);

@@ -44,7 +44,8 @@ begin_stream(struct http_call *call)
   return pieces;
 }
 
-/* Answers GET at once; a PUT with what was sent, unless its path is /cut or /refused. */
+/* Answers GET at once; a PUT with what was sent, unless its path is /cut, /enough or /refused; one
+ * of /slow takes its time. */
 static void *
 begin(void *context, struct http_call *call)
 {
@@ -64,6 +65,10 @@ take(void *state, struct http_call *call, const void *data, size_t len)
 {
   if (strcmp(http_call_path(call), "/cut") == 0)
     return -1;
+  if (strcmp(http_call_path(call), "/enough") == 0) {
+    http_call_answer(call, 409, "text/plain", "enough");
+    return -1;
+  }
   (void)buffer_append(state, data, len);
   return 0;
 }
@@ -72,6 +77,8 @@ static void
 end(void *state, struct http_call *call)
 {
   const struct buffer *body = state;
+  if (strcmp(http_call_path(call), "/slow") == 0)
+    (void)sleep(3);
   http_call_answer(call, 201, "text/plain", body->len ? body->data : "nothing");
 }
 
@@ -178,6 +185,33 @@ test_what_must_not_go_on_is_cut(void)
   CU_ASSERT_EQUAL(__atomic_load_n(&closed, __ATOMIC_SEQ_CST), before + 1);
 }
 
+/* Who has sent a part of it is told why no more is wanted, behind the rest. */
+static void
+test_a_body_may_be_refused_in_its_middle(void)
+{
+  CLEANUP(http_server_stopp) struct http_server *server = start(5);
+  CLEANUP(freep)
+  char *answer = ask(server, "PUT /enough HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n"
+                             "Connection: close\r\n\r\n0123456789");
+  CU_ASSERT(strncmp(answer, "HTTP/1.1 409 ", 13) == 0);
+  CU_ASSERT_PTR_NOT_NULL(strstr(answer, "\r\n\r\nenough"));
+  CLEANUP(freep)
+  char *none = ask(server, "PUT /enough HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n"
+                           "Connection: close\r\n\r\n0123456789");
+  CHECK_STRING(none, "");
+}
+
+/* A client who waits for an answer is not silent. */
+static void
+test_an_answer_may_take_longer_than_silence(void)
+{
+  CLEANUP(http_server_stopp) struct http_server *server = start(1);
+  CLEANUP(freep)
+  char *answer = ask(server, "PUT /slow HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n"
+                             "Connection: close\r\n\r\nabc");
+  CU_ASSERT(strncmp(answer, "HTTP/1.1 201 ", 13) == 0);
+}
+
 static void
 test_a_silent_client_is_dropped(void)
 {
@@ -227,6 +261,9 @@ test_bad_addresses_and_certificates_are_told(void)
 UNIT_MAIN("lib/http/http_server", UNIT_TEST(test_a_request_is_answered_at_its_head),
           UNIT_TEST(test_a_body_comes_in_pieces),
           UNIT_TEST(test_a_refusal_does_not_wait_for_the_body),
-          UNIT_TEST(test_what_must_not_go_on_is_cut), UNIT_TEST(test_a_silent_client_is_dropped),
+          UNIT_TEST(test_what_must_not_go_on_is_cut),
+          UNIT_TEST(test_a_body_may_be_refused_in_its_middle),
+          UNIT_TEST(test_an_answer_may_take_longer_than_silence),
+          UNIT_TEST(test_a_silent_client_is_dropped),
           UNIT_TEST(test_a_stream_has_an_end_unless_it_broke),
           UNIT_TEST(test_bad_addresses_and_certificates_are_told))
