@@ -39,6 +39,14 @@ open_target(struct image_spec *spec, struct confinement **ret_confinement,
   return r;
 }
 
+/* Whoever sends need not begin before that. */
+static void
+tell_ready(void)
+{
+  (void)printf("{\"event\":\"ready\",\"verb\":\"receive\"}\n");
+  (void)fflush(stdout);
+}
+
 static int
 receive_to(struct image_spec *spec, struct error **err)
 {
@@ -56,7 +64,8 @@ receive_to(struct image_spec *spec, struct error **err)
                                           .fd = (int)fd,
                                           .offset = offset,
                                           .size = size,
-                                          .progress = &progress};
+                                          .progress = &progress,
+                                          .on_ready = is_json ? tell_ready : NULL};
   interrupt_cancels(&progress);
   struct progress_view *view = progress_view_start("receive", &progress, is_json);
   int r = receive_run(&options, err);
@@ -93,11 +102,13 @@ const struct command command_receive = {
     .summary = "Put a file that is sent into an RBD image, as it is",
     .text = "The file comes on standard input, from --offset on, and stands in the image as it is "
             "sent;\n"
-            "the image, which must be there, gets its size. With --json the position of each line "
-            "tells\n"
-            "how much of it is safely in Ceph: from there a later call can go on. What is in the "
-            "file is\n"
-            "for a later import from volume:HANDLE or rbd:POOL/IMAGE to find out.\n",
+            "the image, which must be there, gets its size. Zeros are left out. With --json the "
+            "position\n"
+            "of each line tells how much of it is safely in Ceph: from there a later call can go "
+            "on, and\n"
+            "nothing behind it is kept. What is in the file is for a later import from "
+            "volume:HANDLE or\n"
+            "rbd:POOL/IMAGE to find out.\n",
     .examples = examples,
     .sets = sets,
     .arguments_min = 1,

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rbd:pool[/namespace]/image[@snapshot], of the cluster that the options name. A snapshot does not
- * change, so it has an identity; an image that somebody may write to has none. */
+/* rbd:pool[/namespace]/image[@snapshot], of the cluster that the options name. What does not change
+ * has an identity: a snapshot, and an upload that is complete. An image that somebody may write to
+ * has none. */
+#include <inttypes.h>
 #include <pthread.h>
 #include <string.h>
 
 #include "lib/base/lock.h"
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
+#include "lib/ceph/header.h"
 #include "lib/ceph/image_reader.h"
 #include "populator/source/rbd.h"
 #include "populator/source/seek_stream.h"
@@ -89,6 +92,32 @@ image_source_free(struct image_source *image)
 
 DEFINE_CLEANUP(struct image_source *, image_source_free)
 
+/* Whether the image holds an upload that is complete. */
+static int
+look_for_mark(const struct image_source *image, bool *ret_is_received, struct error **err)
+{
+  struct header header;
+  const char *id = image_reader_id(image->reader);
+  if (header_read(image->location, id, &header, err) < 0)
+    return -1;
+  const char *mark = string_map_get(&header.metadata, RBD_SOURCE_RECEIVED_KEY);
+  *ret_is_received = mark && strcmp(mark, id) == 0;
+  header_clear(&header);
+  return 0;
+}
+
+static char *
+identity_of(const struct image_source *image, bool is_received)
+{
+  const struct location *location = image->location;
+  CLEANUP(freep)
+  char *state = is_received ? xstrdup("received")
+                            : xasprintf("%" PRIu64, image_reader_snap_id(image->reader));
+  return xasprintf("rbd:%s:%lld:%s:%s:%s", cluster_id(location->cluster),
+                   (long long)location->pool_id, location->name_space,
+                   image_reader_id(image->reader), state);
+}
+
 /* Takes the location, also when it fails. */
 static int
 open_at(struct location *location, const char *name, const char *snapshot, const char *label,
@@ -103,11 +132,11 @@ open_at(struct location *location, const char *name, const char *snapshot, const
     return -1;
   image->source.size = image_reader_size(image->reader);
   image->source.can_seek = image->source.can_resume = true;
-  if (snapshot)
-    image->source.identity = xasprintf("rbd:%s:%lld:%s:%s:%llu", cluster_id(location->cluster),
-                                       (long long)location->pool_id, location->name_space,
-                                       image_reader_id(image->reader),
-                                       (unsigned long long)image_reader_snap_id(image->reader));
+  bool is_received = false;
+  if (!snapshot && look_for_mark(image, &is_received, err) < 0)
+    return -1;
+  if (snapshot || is_received)
+    image->source.identity = identity_of(image, is_received);
   *ret_source = &TAKE(image)->source;
   return 0;
 }

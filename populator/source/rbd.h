@@ -6,7 +6,11 @@
 #include "lib/ceph/location.h"
 #include "populator/source/source.h"
 
-/* The image as it is, which nobody should write to meanwhile: the source has no identity. Its size
+/* In the metadata of an image that holds an upload which is complete: its own id. Until the mark is
+ * taken off nobody writes to it, so an import from it can be resumed. */
+#define RBD_SOURCE_RECEIVED_KEY "imprint.received"
+
+/* The image as it is, which nobody should write to meanwhile. Its size
  * may be set to less than the image has. */
 int rbd_source_open(struct location *location, const char *name, struct source **ret_source,
                     struct error **err);

@@ -52,6 +52,27 @@ other_client(struct location *location, const char *id, char **ret_address, stru
 }
 
 int
+import_owner_check(struct location *location, const char *name, const char *id,
+                   const struct string_map *metadata, struct error **err)
+{
+  CLEANUP(freep) char *address = NULL;
+  CLEANUP(freep) char *still = NULL;
+  if (other_client(location, id, &address, err) < 0)
+    return -1;
+  if (!address)
+    return 0;
+  fence_dead_owner(location->cluster, metadata);
+  if (other_client(location, id, &still, err) < 0)
+    return -1;
+  if (!still)
+    return 0;
+  return error_set(err, ERROR_UNAVAILABLE,
+                   "image '%s/%s' is open for the Ceph client at %s; one that died has it for half "
+                   "a minute: try again",
+                   location->label, name, still);
+}
+
+int
 import_owner_wait(struct location *location, const char *name, const char *id,
                   const struct string_map *metadata, struct error **err)
 {

@@ -14,6 +14,9 @@
 /* This process, for the metadata; to be freed. */
 char *import_owner_text(struct cluster *cluster);
 
+/* Whether nobody else has the image open: UNAVAILABLE when somebody has, dead or alive. */
+int import_owner_check(struct location *location, const char *name, const char *id,
+                       const struct string_map *metadata, struct error **err);
 /* Waits until nobody else has the image open. FAILED_PRECONDITION when somebody lives on. */
 int import_owner_wait(struct location *location, const char *name, const char *id,
                       const struct string_map *metadata, struct error **err);

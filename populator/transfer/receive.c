@@ -8,8 +8,12 @@
 #include "lib/base/clock.h"
 #include "lib/base/memory.h"
 #include "lib/ceph/directory.h"
+#include "lib/ceph/header.h"
 #include "lib/ceph/image_change.h"
 #include "lib/ceph/image_writer.h"
+#include "populator/format/zero.h"
+#include "populator/source/rbd.h"
+#include "populator/transfer/import_owner.h"
 
 /* A piece ends where a multiple of that does, so it never crosses an object. */
 #define PIECE_BYTES ((size_t)1 << 20)
@@ -33,11 +37,17 @@ on_written(void *context)
   free(context);
 }
 
+/* Nothing is behind the position in the image, so zeros need not be written. */
 static int
 submit(struct receiving *r, struct error **err)
 {
   if (r->len == 0)
     return 0;
+  if (zero_is_all(r->piece, r->len)) {
+    r->position += r->len;
+    r->len = 0; /* the memory serves again */
+    return 0;
+  }
   if (image_writer_submit(r->writer, r->piece, r->len, r->position, on_written, r->piece) < 0)
     return image_writer_check(r->writer, err);
   r->position += r->len;
@@ -98,22 +108,71 @@ take_all(struct receiving *r, struct error **err)
   return settle(r, err);
 }
 
+/* Nobody else is at it, and those to come know who is. It is not complete any more. */
+static int
+take_over(const struct receive_options *options, const char *id, struct error **err)
+{
+  struct location *location = options->location;
+  struct header header;
+  struct string_map set = {0}, remove = {0};
+  CLEANUP(freep) char *self = import_owner_text(location->cluster);
+  if (header_read(location, id, &header, err) < 0)
+    return -1;
+  string_map_set(&set, IMPORT_OWNER_KEY, self);
+  if (string_map_get(&header.metadata, RBD_SOURCE_RECEIVED_KEY))
+    string_map_set(&remove, RBD_SOURCE_RECEIVED_KEY, "");
+  int r = import_owner_check(location, options->image, id, &header.metadata, err);
+  if (r == 0)
+    r = header_update_metadata(location, id, &set, &remove, err);
+  header_clear(&header);
+  string_map_clear(&set);
+  string_map_clear(&remove);
+  return r;
+}
+
+/* From now on nobody writes to it. */
+static int
+mark_complete(const struct receive_options *options, const char *id, struct error **err)
+{
+  struct string_map set = {0}, remove = {0};
+  string_map_set(&set, RBD_SOURCE_RECEIVED_KEY, id);
+  string_map_set(&remove, IMPORT_OWNER_KEY, "");
+  int r = header_update_metadata(options->location, id, &set, &remove, err);
+  string_map_clear(&set);
+  string_map_clear(&remove);
+  return r;
+}
+
+/* As large as it is to be, with nothing behind the offset: neither of another file that was sent
+ * before, nor of this one by somebody who died before it was acknowledged. */
+static int
+make_room(const struct receive_options *options, struct image *image, struct error **err)
+{
+  if (image_grow(image, options->offset, err) < 0 || image_cut(image, options->offset, err) < 0)
+    return -1;
+  return image_grow(image, options->size, err);
+}
+
 int
 receive_run(const struct receive_options *options, struct error **err)
 {
   CLEANUP(freep) char *id = NULL;
   CLEANUP(image_closep) struct image *image = NULL;
   if (directory_id_of(options->location, options->image, &id, err) < 0 ||
-      image_open(options->location, id, &image, err) < 0 ||
-      image_grow(image, options->size, err) < 0 || image_cut(image, options->size, err) < 0)
+      take_over(options, id, err) < 0 || image_open(options->location, id, &image, err) < 0 ||
+      make_room(options, image, err) < 0)
     return -1;
   atomic_store(&options->progress->total, options->size);
   atomic_store(&options->progress->position, options->offset);
+  if (options->on_ready)
+    options->on_ready();
   CLEANUP(image_writer_freep)
   struct image_writer *writer = image_writer_new(image, BYTES_IN_FLIGHT);
   struct receiving r = {.options = options, .writer = writer, .position = options->offset};
   int result = take_all(&r, err);
   (void)image_writer_drain(writer, NULL);
   free(r.piece);
+  if (result == 0 && r.position == options->size)
+    result = mark_complete(options, id, err);
   return result;
 }
