@@ -30,7 +30,8 @@ kube_review_token(struct kube_client *client, const char *token, struct json_obj
     return -1;
   struct json_object *user = json_at(answer, "status", "user");
   if (!json_flag(answer, "status", "authenticated") || !json_text(user, "username"))
-    return error_set(err, ERROR_UNAUTHENTICATED, "the API server does not accept this token");
+    return error_set(err, ERROR_UNAUTHENTICATED,
+                     "the API server does not accept this token: it is wrong or has expired");
   *ret_user = json_copy(user);
   return 0;
 }

@@ -84,6 +84,23 @@ upload_record_begin(struct populator *populator, const struct upload_kind *kind,
   return -1;
 }
 
+static double
+percent_of(uint64_t offset, uint64_t size)
+{
+  return size > 0 ? 100.0 * (double)offset / (double)size : 0;
+}
+
+int
+upload_record_promise(struct populator *populator, const struct upload_kind *kind,
+                      const struct kube_object *object, const char *checksum, struct error **err)
+{
+  struct upload_record record;
+  upload_record_look(object, &record);
+  struct json_object *upload = json_object_new_object();
+  json_put_text(upload, checksum, "checksum");
+  return kind->write(populator, object, upload, percent_of(record.offset, record.size), err);
+}
+
 int
 upload_record_advance(struct populator *populator, const struct upload_kind *kind,
                       const struct kube_object *object, uint64_t size, uint64_t offset,
@@ -91,7 +108,7 @@ upload_record_advance(struct populator *populator, const struct upload_kind *kin
 {
   struct json_object *upload = json_object_new_object();
   json_put_at(upload, json_object_new_int64((int64_t)offset), "offset");
-  return kind->write(populator, object, upload, 100.0 * (double)offset / (double)size, err);
+  return kind->write(populator, object, upload, percent_of(offset, size), err);
 }
 
 int

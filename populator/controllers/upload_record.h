@@ -27,6 +27,10 @@ bool upload_record_is_complete(const struct kube_object *object);
 int upload_record_begin(struct populator *populator, const struct upload_kind *kind,
                         const struct kube_object *object, uint64_t size, const char *checksum,
                         char **ret_handle, struct error **err);
+/* What the client says the checksum is, when it says so later than at the beginning. */
+int upload_record_promise(struct populator *populator, const struct upload_kind *kind,
+                          const struct kube_object *object, const char *checksum,
+                          struct error **err);
 /* So many bytes are safe. */
 int upload_record_advance(struct populator *populator, const struct upload_kind *kind,
                           const struct kube_object *object, uint64_t size, uint64_t offset,

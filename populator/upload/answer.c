@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "populator/upload/answer.h"
 
+#include <inttypes.h>
+
 #include "lib/base/memory.h"
+
+#define RETRY_AFTER_S "5"
 
 static unsigned
 status_of(enum error_code code)
@@ -46,9 +50,16 @@ answer_json(struct http_call *call, unsigned status, struct json_object *object)
 }
 
 void
-answer_error(struct http_call *call, const char *methods, const struct error *failure)
+answer_number(struct http_call *call, const char *name, uint64_t value)
 {
-  unsigned status = status_of(failure->code);
+  CLEANUP(freep) char *text = xasprintf("%" PRIu64, value);
+  http_call_set_header(call, name, text);
+}
+
+void
+answer_error_as(struct http_call *call, unsigned status, const char *methods,
+                const struct error *failure)
+{
   struct json_object *object = json_object_new_object();
   json_put_text(object, error_code_name(failure->code), "error");
   json_put_text(object, failure->message, "message");
@@ -57,6 +68,12 @@ answer_error(struct http_call *call, const char *methods, const struct error *fa
   if (status == 405)
     http_call_set_header(call, "Allow", methods);
   if (status == 503 || failure->code == ERROR_ABORTED)
-    http_call_set_header(call, "Retry-After", "5");
+    http_call_set_header(call, "Retry-After", RETRY_AFTER_S);
   answer_json(call, status, object);
+}
+
+void
+answer_error(struct http_call *call, const char *methods, const struct error *failure)
+{
+  answer_error_as(call, status_of(failure->code), methods, failure);
 }

@@ -8,8 +8,13 @@
 
 /* Takes the object. */
 void answer_json(struct http_call *call, unsigned status, struct json_object *object);
-/* {"error": "NOT_FOUND", "message": "…"}, with the status that the code stands for. `methods` are
- * those that there are. */
+/* {"error": "NOT_FOUND", "message": "…"}, with the status that the code stands for; what may pass
+ * says when to try again. `methods` are those that there are. */
 void answer_error(struct http_call *call, const char *methods, const struct error *failure);
+/* The same with another status. */
+void answer_error_as(struct http_call *call, unsigned status, const char *methods,
+                     const struct error *failure);
+/* A field of the head, for the answer to come. */
+void answer_number(struct http_call *call, const char *name, uint64_t value);
 
 #endif

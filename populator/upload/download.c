@@ -206,6 +206,8 @@ close_download(struct exchange *exchange)
   free(download);
 }
 
+static const struct exchange_ops ops = {.close = close_download};
+
 static void
 name_file(struct http_call *call, const struct kube_object *object)
 {
@@ -247,7 +249,7 @@ take_place(struct downloads *all, struct error **err)
     return NULL;
   }
   struct download *download = xcalloc(1, sizeof(*download));
-  download->exchange.close = close_download;
+  download->exchange.ops = &ops;
   download->all = all;
   download->pipe = -1;
   return download;

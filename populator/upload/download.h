@@ -10,7 +10,6 @@
 
 #include <stdatomic.h>
 
-#include "lib/http/http_server.h"
 #include "populator/controllers/populator.h"
 #include "populator/upload/exchange.h"
 #include "populator/upload/upload_request.h"

@@ -12,6 +12,7 @@
 #define TOKEN_MAX_CHARS 65536
 #define PREFIX "/v1/namespaces/"
 #define EXPORTS "exports"
+#define METHOD_PUT "PUT"
 
 void
 upload_request_clear(struct upload_request *request)
@@ -108,14 +109,24 @@ parse_range(const char *field, struct upload_request *request, struct error **er
                    "Content-Length tells");
 }
 
+bool
+upload_request_lacks_length(const struct upload_head *head)
+{
+  return strcmp(head->method, METHOD_PUT) == 0 &&
+         (!head->content_length || head->transfer_encoding);
+}
+
 static int
 parse_extent(const struct upload_head *head, struct upload_request *request, struct error **err)
 {
-  if (!head->content_length || text_to_u64(head->content_length, 10, &request->length) < 0 ||
-      request->length == 0 || request->length > INT64_MAX)
+  if (upload_request_lacks_length(head))
     return error_set(err, ERROR_INVALID_ARGUMENT,
-                     "Content-Length is needed, and must not be 0: how much is sent must be known "
-                     "from the beginning");
+                     "Content-Length is needed, and no Transfer-Encoding: how much is sent must be "
+                     "known from the beginning, so send a file, not a pipe");
+  if (text_to_u64(head->content_length, 10, &request->length) < 0 || request->length == 0 ||
+      request->length > INT64_MAX)
+    return error_set(err, ERROR_INVALID_ARGUMENT,
+                     "Content-Length: a number of bytes is needed, and not 0");
   request->total = request->length;
   return head->content_range ? parse_range(head->content_range, request, err) : 0;
 }
@@ -138,21 +149,27 @@ parse_checksum(const char *field, const char **ret_checksum, struct error **err)
   return 0;
 }
 
-/* "wait=60"; other preferences are none of ours. */
+/* "wait=60" among what is preferred; the rest is none of ours. */
 static unsigned
 parse_wait(const char *field)
 {
-  uint64_t seconds;
-  if (!field || !text_starts_with(field, "wait=") || text_to_u64(field + 5, 10, &seconds) < 0)
-    return 0;
-  return seconds < UPLOAD_WAIT_MAX_S ? (unsigned)seconds : UPLOAD_WAIT_MAX_S;
+  for (const char *at = field; at && *at; at += strcspn(at, ","), at += *at == ',') {
+    uint64_t seconds;
+    at += strspn(at, " \t");
+    if (strncasecmp(at, "wait=", 5) != 0)
+      continue;
+    CLEANUP(freep) char *digits = xstrndup(at + 5, strspn(at + 5, "0123456789"));
+    if (text_to_u64(digits, 10, &seconds) == 0)
+      return seconds < UPLOAD_WAIT_MAX_S ? (unsigned)seconds : UPLOAD_WAIT_MAX_S;
+  }
+  return 0;
 }
 
 int
 upload_request_parse(const struct upload_head *head, struct upload_request *ret_request,
                      struct error **err)
 {
-  struct upload_request request = {.is_put = strcmp(head->method, "PUT") == 0,
+  struct upload_request request = {.is_put = strcmp(head->method, METHOD_PUT) == 0,
                                    .is_head = strcmp(head->method, "HEAD") == 0};
   bool is_known = request.is_put || request.is_head || strcmp(head->method, "GET") == 0;
   int r = parse_path(head->path, &request, err);

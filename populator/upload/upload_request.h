@@ -15,6 +15,7 @@ struct upload_head {
   const char *path; /* decoded */
   const char *authorization;
   const char *content_length;
+  const char *transfer_encoding;
   const char *content_range;
   const char *checksum;
   const char *prefer;
@@ -37,6 +38,9 @@ struct upload_request {
 };
 
 #define UPLOAD_WAIT_MAX_S 600
+
+/* Whether a PUT does not tell how much is sent: then it is refused, with INVALID_ARGUMENT. */
+bool upload_request_lacks_length(const struct upload_head *head);
 
 /* NOT_FOUND for another path, UNIMPLEMENTED for another method, UNAUTHENTICATED without a token,
  * INVALID_ARGUMENT naming the field. */

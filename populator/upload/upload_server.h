@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The HTTPS server that images are sent to. Whoever sends shows their own Kubernetes token; they
- * need the right to update virtualmachineimages/upload, or datavolumes/upload, in its namespace,
- * and nothing is told before that is known. */
+/* The HTTPS server that images are sent to (upload.h) and exports are fetched from (download.h).
+ * Whoever comes shows their own Kubernetes token. */
 #ifndef POPULATOR_UPLOAD_UPLOAD_SERVER_H
 #define POPULATOR_UPLOAD_UPLOAD_SERVER_H
 
-#include "lib/http/http_server.h"
-#include "populator/upload/upload_session.h"
+#include <stdint.h>
 
+#include "lib/base/error.h"
+
+struct populator;
 struct upload_server;
 
 struct upload_server_options {
@@ -15,7 +16,7 @@ struct upload_server_options {
   const char *certificate; /* files in PEM */
   const char *key;
   uint64_t max_bytes;   /* of a file */
-  unsigned max_uploads; /* at once */
+  unsigned max_uploads; /* at once; as many downloads */
   const char *identity; /* who we are on leases */
   const char *worker;   /* the imprint command */
   struct populator *populator;

@@ -13,7 +13,8 @@ class Client:
     def __init__(self, populator, token, collection="images"):
         self.address = populator.upload
         self.collection = collection
-        self.context = ssl.create_default_context(cafile=populator.authority.bundle)
+        self.bundle = populator.authority.bundle
+        self.context = ssl.create_default_context(cafile=self.bundle)
         self.token = token
 
     def connect(self):
@@ -44,12 +45,26 @@ class Client:
         return self.put(name, data[first:last + 1],
                         Content_Range=f"bytes {first}-{last}/{len(data)}", **headers)
 
-    def goes_on(self, name, data):
-        """Sends what is left. Ceph takes one that was killed for alive for up to half a minute."""
-        try:
-            return self.piece(name, data, self.offset(name), len(data) - 1)[0] == 202
-        except OSError:
-            return False
+    def go_on(self, name, data, timeout_s=90):
+        """Sends what is left, once the populator serves. Ceph, and other populators, may take one
+        that was killed for alive for up to half a minute; until then a client is told so at once."""
+        deadline = time.monotonic() + timeout_s
+        while time.monotonic() < deadline:
+            try:
+                offset = self.offset(name)
+            except OSError:
+                time.sleep(0.2)
+                continue
+            began = time.monotonic()
+            status, head, answer = self.piece(name, data, offset, len(data) - 1)
+            seconds = time.monotonic() - began
+            if status == 202:
+                return
+            print(f"after {seconds:.1f} s: {status} {answer}")
+            assert status == 503 and head["Retry-After"] and "try again" in answer["message"]
+            assert seconds < 10, "nobody is kept waiting"
+            time.sleep(1)
+        raise AssertionError(f"not within {timeout_s} s")
 
     def begin(self, name, data, first, count):
         """Sends so many bytes of what is left, and leaves the connection open. The last of them

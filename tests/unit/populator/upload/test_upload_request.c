@@ -145,6 +145,48 @@ test_bad_fields_are_refused(void)
 }
 
 static void
+test_how_much_is_sent_must_be_known(void)
+{
+  struct upload_head head = good_head();
+  CU_ASSERT(!upload_request_lacks_length(&head));
+  head.transfer_encoding = "chunked";
+  CU_ASSERT(upload_request_lacks_length(&head));
+  CU_ASSERT_EQUAL(code_of(&head), ERROR_INVALID_ARGUMENT);
+  head = good_head();
+  head.content_length = NULL;
+  CU_ASSERT(upload_request_lacks_length(&head));
+  CU_ASSERT_EQUAL(code_of(&head), ERROR_INVALID_ARGUMENT);
+  head.method = "GET";
+  CU_ASSERT(!upload_request_lacks_length(&head));
+  CU_ASSERT_EQUAL(code_of(&head), 0);
+}
+
+static unsigned
+wait_of(const char *prefer)
+{
+  struct upload_head head = good_head();
+  struct upload_request request;
+  head.prefer = prefer;
+  REQUIRE(upload_request_parse(&head, &request, NULL) == 0);
+  unsigned wait_s = request.wait_s;
+  upload_request_clear(&request);
+  return wait_s;
+}
+
+static void
+test_waiting_is_one_of_several_wishes(void)
+{
+  CU_ASSERT_EQUAL(wait_of("wait=7"), 7);
+  CU_ASSERT_EQUAL(wait_of("respond-async, Wait=7"), 7);
+  CU_ASSERT_EQUAL(wait_of("wait=7;x=y, handling=lenient"), 7);
+  CU_ASSERT_EQUAL(wait_of("wait=99999999999"), UPLOAD_WAIT_MAX_S);
+  CU_ASSERT_EQUAL(wait_of("wait=99999999999999999999999"), 0);
+  CU_ASSERT_EQUAL(wait_of("wait="), 0);
+  CU_ASSERT_EQUAL(wait_of(",,await=7,"), 0);
+  CU_ASSERT_EQUAL(wait_of(""), 0);
+}
+
+static void
 test_an_export_is_asked_for(void)
 {
   struct upload_head head = {.method = "GET",
@@ -169,5 +211,6 @@ test_an_export_is_asked_for(void)
 
 UNIT_MAIN("populator/upload/upload_request", UNIT_TEST(test_a_whole_file),
           UNIT_TEST(test_a_data_volume), UNIT_TEST(test_a_piece),
-          UNIT_TEST(test_an_export_is_asked_for), UNIT_TEST(test_other_paths_are_not_there),
-          UNIT_TEST(test_bad_fields_are_refused))
+          UNIT_TEST(test_how_much_is_sent_must_be_known),
+          UNIT_TEST(test_waiting_is_one_of_several_wishes), UNIT_TEST(test_an_export_is_asked_for),
+          UNIT_TEST(test_other_paths_are_not_there), UNIT_TEST(test_bad_fields_are_refused))
