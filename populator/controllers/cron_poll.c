@@ -69,9 +69,10 @@ scheduled_s(const struct kube_object *cron, const char *schedule, int64_t last_s
   CLEANUP(freep) char *name = xasprintf("%s/%s", cron->ns, cron->name);
   int64_t at_s;
   int64_t following_s;
-  if (cron_parse(schedule, &times, err) < 0)
-    return error_wrap(err, "spec.schedule");
-  if (cron_next(&times, last_s, &at_s, err) < 0)
+  CLEANUP(error_freep) struct error *failure = NULL;
+  if (cron_parse(schedule, &times, &failure) < 0) /* NOT_FOUND, say: of a zone, not of an object */
+    return error_set(err, ERROR_INVALID_ARGUMENT, "spec.schedule: %s", failure->message);
+  if (cron_next(&times, last_s, &at_s, NULL) < 0)
     return error_set(err, ERROR_INVALID_ARGUMENT, "spec.schedule '%s' never comes", schedule);
   if (cron_next(&times, at_s, &following_s, NULL) < 0)
     following_s = at_s + JITTER_MAX_S;

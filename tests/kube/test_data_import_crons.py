@@ -561,7 +561,12 @@ def test_s3_by_its_etag(s3, bytes_of):
 
 def test_what_is_wrong_with_a_cron_is_told(images):
     kubectl.apply(cron("hours", images, "x", "0 25 * * *"),
+                  cron("zone", images, "x", "CRON_TZ=Nowhere/City 0 0 * * *"),
+                  cron("day", images, "x", "0 0 31 2 *"),
                   cron("away", images, "nothing-here", "@daily"))
+    for name, text in (("zone", "Nowhere/City"), ("day", "never comes")):
+        kubectl.until(lambda name=name, text=text:
+                      text in golden.condition("dataimportcron", name, "UpToDate")[2], f"{name}: told")
     kubectl.until(lambda: "hour: 25" in golden.condition("dataimportcron", "hours", "UpToDate")[2],
                   "told")
     kubectl.until(lambda: "nothing-here" in golden.condition("dataimportcron", "away", "UpToDate")[2],
