@@ -225,9 +225,19 @@ mon_pause() { ceph_signal "$1" mon.a STOP; }
 mon_resume() { ceph_signal "$1" mon.a CONT; }
 osd_stop() { process_stop "$1/pids" osd.0 10; }
 
+# In which epoch the OSD has last come up.
+osd_up_from() { ceph_cmd "$1" osd dump -f json | jq '.osds[0].up_from'; }
+
+osd_is_up_anew() { # DIR UP_FROM
+  ceph_osd_is_up "$1" && [[ $(osd_up_from "$1") != "$2" ]]
+}
+
+# The monitor may still believe in the old process.
 osd_start() {
+  local before
+  before=$(osd_up_from "$1")
   ceph_daemon "$1" osd 0
-  wait_for 60 ceph_osd_is_up "$1"
+  wait_for 60 osd_is_up_anew "$1" "$before"
 }
 
 if [[ ${BASH_SOURCE[0]} == "$0" ]]; then

@@ -6,13 +6,15 @@
 # our process from a stranger that got the same number later. Every process leads a process group,
 # so that its children are stopped with it. tests/lib/process.py writes the same files.
 
-# process_starttime PID: in REPLY, empty when there is no such process or it is a zombie.
+# process_starttime PID: in REPLY, empty when there is no such process or it is a zombie. One whose
+# first thread is a zombie beside others is still ending: it has its files, and their locks.
 process_starttime() {
-  local stat fields
+  local stat fields threads
   REPLY=''
   { read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 0
   read -ra fields <<<"${stat##*) }" # the command name may hold blanks; it ends at the last ')'
-  [[ ${fields[0]} == Z ]] || REPLY=${fields[19]}
+  threads=("/proc/$1/task"/*)
+  [[ ${fields[0]} == Z && ${#threads[@]} -le 1 ]] || REPLY=${fields[19]}
 }
 
 # process_record FOLDER NAME PID
