@@ -19,9 +19,9 @@ ask(struct kube_client *client, const struct kube_kind *kind, struct json_object
   return kube_client_send(client, &request, ret_answer, err);
 }
 
-int
-kube_review_token(struct kube_client *client, const char *token, struct json_object **ret_user,
-                  struct error **err)
+static int
+find_user(struct kube_client *client, const char *token, struct json_object **ret_user,
+          struct error **err)
 {
   CLEANUP(json_object_putp) struct json_object *answer = NULL;
   struct json_object *spec = json_object_new_object();
@@ -45,9 +45,9 @@ copy_member(struct json_object *from, const char *from_name, struct json_object 
     json_put_at(to, json_copy(value), to_name);
 }
 
-int
-kube_review_access(struct kube_client *client, struct json_object *user,
-                   const struct kube_access *access, struct error **err)
+static int
+check_access(struct kube_client *client, struct json_object *user, const struct kube_access *access,
+             struct error **err)
 {
   CLEANUP(json_object_putp) struct json_object *answer = NULL;
   struct json_object *spec = json_object_new_object();
@@ -70,4 +70,12 @@ kube_review_access(struct kube_client *client, struct json_object *user,
                    json_text(user, "username"), access->verb, access->kind->plural,
                    access->subresource ? "/" : "", access->subresource ? access->subresource : "",
                    access->ns);
+}
+
+int
+kube_review(struct kube_client *client, const char *token, const struct kube_access *access,
+            struct error **err)
+{
+  CLEANUP(json_object_putp) struct json_object *user = NULL;
+  return find_user(client, token, &user, err) < 0 ? -1 : check_access(client, user, access, err);
 }

@@ -14,12 +14,9 @@ struct kube_access {
   const char *name;
 };
 
-/* *ret_user, to be put, is the user as kube_review_access() takes it. UNAUTHENTICATED when the
- * server does not know the token. */
-int kube_review_token(struct kube_client *client, const char *token, struct json_object **ret_user,
-                      struct error **err);
-/* PERMISSION_DENIED when the user may not do it. */
-int kube_review_access(struct kube_client *client, struct json_object *user,
-                       const struct kube_access *access, struct error **err);
+/* UNAUTHENTICATED when the server does not know the token, PERMISSION_DENIED when its user may not
+ * do it. */
+int kube_review(struct kube_client *client, const char *token, const struct kube_access *access,
+                struct error **err);
 
 #endif

@@ -38,7 +38,6 @@ struct upload {
 static int
 admit(struct populator *populator, const struct upload_request *request, struct error **err)
 {
-  CLEANUP(json_object_putp) struct json_object *user = NULL;
   if (populator->is_without_cdi && request->kind == &data_volume_upload)
     return error_set(err, ERROR_NOT_FOUND, "DataVolumes are served by somebody else here");
   const struct kube_access access = {.verb = "update",
@@ -46,9 +45,7 @@ admit(struct populator *populator, const struct upload_request *request, struct 
                                      .subresource = "upload",
                                      .ns = request->ns,
                                      .name = request->name};
-  if (kube_review_token(populator->client, request->token, &user, err) < 0)
-    return -1;
-  return kube_review_access(populator->client, user, &access, err);
+  return kube_review(populator->client, request->token, &access, err);
 }
 
 static int

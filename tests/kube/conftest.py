@@ -14,6 +14,7 @@ import sample_disk
 from admission import Refusals
 from controller import Controller
 from fault_server import FaultServer, File
+from upload_client import Client
 
 KINDS = ("hypercloudstorages", "dataimportcrons", "datavolumes", "datasources", "virtualmachinevolumeexports",
          "virtualmachinevolumerollbacks", "virtualmachinepvcs", "virtualmachinevolumes", "virtualmachineimages", "volumesnapshots",
@@ -110,6 +111,20 @@ def tokens(shared_populator):
             "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": "default"}],
         })
     return {name: kubectl.run("create", "token", name).strip() for name in ("editor", "viewer")}
+
+
+@pytest.fixture
+def client(populator, tokens):
+    """One who uploads."""
+    return Client(populator, tokens["editor"])
+
+
+@pytest.fixture
+def sent():
+    """An image that waits for its upload."""
+    kubectl.apply(kubectl.image("sent", {"upload": {}}))
+    kubectl.until(lambda: "upload" in kubectl.message("virtualmachineimage", "sent"), "it waits")
+    return "sent"
 
 
 @pytest.fixture

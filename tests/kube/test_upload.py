@@ -17,19 +17,6 @@ VMIM = "virtualmachineimage"
 MB = 1 << 20
 
 
-@pytest.fixture
-def client(populator, tokens):
-    return Client(populator, tokens["editor"])
-
-
-@pytest.fixture
-def sent():
-    """An image that waits for its upload."""
-    kubectl.apply(kubectl.image("sent", {"upload": {}}))
-    kubectl.until(lambda: "upload" in kubectl.message(VMIM, "sent"), "it waits")
-    return "sent"
-
-
 def await_equal(name, disk, bytes_of):
     kubectl.await_state(VMIM, name, "Available")
     assert bytes_of(kubectl.await_bound(f"{name}-image-pvc"), 64 * MB) == disk["raw"]

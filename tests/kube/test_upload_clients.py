@@ -17,19 +17,6 @@ MB = 1 << 20
 
 
 @pytest.fixture
-def client(populator, tokens):
-    return Client(populator, tokens["editor"])
-
-
-@pytest.fixture
-def sent():
-    """An image that waits for its upload."""
-    kubectl.apply(kubectl.image("sent", {"upload": {}}))
-    kubectl.until(lambda: "upload" in kubectl.message(VMIM, "sent"), "it waits")
-    return "sent"
-
-
-@pytest.fixture
 def file(disk, tmp_path):
     path = tmp_path / "disk.qcow2"
     path.write_bytes(disk["qcow2"])
