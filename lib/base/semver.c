@@ -125,19 +125,35 @@ semver_compare(const char *a, const char *b)
   return compare_prereleases(a, b);
 }
 
+/* What is meant for everybody, and surely a version: "20240101" may be a day. */
+static int
+rank(const char *text)
+{
+  const char *at = behind_v(text);
+  int numbers = 1;
+  for (at += strspn(at, "0123456789"); *at == '.'; numbers++)
+    at += 1 + strspn(at + 1, "0123456789");
+  return (*at == '-' ? 0 : 2) + (numbers >= 3);
+}
+
+/* How much more a speaks for itself than b. */
+static int
+prefer(const char *a, const char *b)
+{
+  int order = rank(a) - rank(b);
+  if (order == 0)
+    order = semver_compare(a, b);
+  if (order == 0)
+    order = (strlen(a) > strlen(b)) - (strlen(a) < strlen(b));
+  return order != 0 ? order : strcmp(a, b) < 0;
+}
+
 const char *
 semver_highest(const char *const *texts)
 {
   const char *best = NULL;
   for (size_t i = 0; texts[i]; i++) {
-    if (!semver_is(texts[i]))
-      continue;
-    int order = best ? semver_compare(texts[i], best) : 1;
-    if (order == 0)
-      order = (strlen(texts[i]) > strlen(best)) - (strlen(texts[i]) < strlen(best));
-    if (order == 0)
-      order = strcmp(texts[i], best) < 0;
-    if (order > 0)
+    if (semver_is(texts[i]) && (!best || prefer(texts[i], best) > 0))
       best = texts[i];
   }
   return best;

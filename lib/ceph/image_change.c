@@ -6,6 +6,7 @@
 
 #include "lib/ceph/ceph_call.h"
 #include "lib/ceph/ceph_error.h"
+#include "lib/ceph/object_map.h"
 
 /* Emptied at once; librbd's lengths are int. */
 #define ZERO_BYTES (1ULL << 30)
@@ -60,6 +61,31 @@ image_empty(struct image *image, struct error **err)
   return 0;
 }
 
+/* What ends the look at the first thing found; librbd hands it back. */
+#define FOUND (-ECANCELED)
+
+static int
+on_data(uint64_t offset, size_t len, int exists, void *arg)
+{
+  (void)offset, (void)len, (void)arg;
+  return exists ? FOUND : 0;
+}
+
+int
+image_is_blank(struct image *image, bool *ret_is_blank, struct error **err)
+{
+  uint64_t size;
+  int r = CEPH_CALL(rbd_get_size(image_rbd(image), &size));
+  if (r == 0)
+    r = CEPH_CALL(rbd_diff_iterate2(image_rbd(image), NULL, 0, size, 1, 1, on_data, NULL));
+  if (r < 0 && r != FOUND)
+    return location_error_set(image_location(image), err, r,
+                              "list the data of image id '%s' in '%s'", image_id(image),
+                              image_location(image)->label);
+  *ret_is_blank = r != FOUND;
+  return 0;
+}
+
 struct progress {
   image_progress *report;
   void *context;
@@ -74,12 +100,33 @@ on_progress(uint64_t offset, uint64_t total, void *arg)
   return progress->report(progress->context, total ? (int)(offset * 100 / total) : 100);
 }
 
+/* Nothing is left out of it because of what the object map says, and the map is as good as it was
+ * when the work is stopped, or better when it is done. */
+static int
+flatten(struct image *image, struct progress *state)
+{
+  bool was_trusted = false;
+  int r = object_map_distrust(image, &was_trusted);
+  if (r == 0)
+    r = CEPH_CALL(rbd_flatten_with_progress(image_rbd(image), on_progress, state));
+  if (r < 0 && was_trusted)
+    (void)object_map_trust(image);
+  return r;
+}
+
 int
 image_flatten(struct image *image, image_progress *progress, void *context, struct error **err)
 {
   struct progress state = {.report = progress, .context = context};
-  int r = CEPH_CALL(rbd_flatten_with_progress(image_rbd(image), on_progress, &state));
-  if (r < 0 && r != -EINVAL) /* EINVAL: it has no parent (any more) */
+  uint64_t overlap = 0;
+  int r = CEPH_CALL(rbd_get_overlap(image_rbd(image), &overlap));
+  if (r == 0 && overlap > 0)
+    r = flatten(image, &state);
+  if (r == -EINVAL) /* it has no parent any more */
+    r = 0;
+  if (r == 0)
+    r = object_map_rebuild(image);
+  if (r < 0)
     return location_error_set(image_location(image), err, r, "flatten image id '%s' in '%s'",
                               image_id(image), image_location(image)->label);
   return 0;

@@ -8,10 +8,9 @@
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
 #include "lib/ceph/ceph_call.h"
+#include "lib/ceph/knock.h"
 #include "lib/ceph/wire.h"
 
-/* As librbd numbers its messages: clients look at the header again. */
-#define MESSAGE_HEADER_UPDATE 3
 /* Clients answer within milliseconds; one that is hung counts as there. */
 #define KNOCK_MS 2000
 
@@ -81,7 +80,6 @@ image_clients_list(struct location *location, const char *image_id,
 /* Room for what is said of one owner. */
 #define LOCKER_MAX 256
 
-/* The lock's owner as the cluster knows it; 0 when it has none. */
 static int
 read_lock_owner(struct location *location, const char *image_id, uint64_t *ret_owner)
 {
@@ -104,14 +102,22 @@ read_lock_owner(struct location *location, const char *image_id, uint64_t *ret_o
 }
 
 int
+image_clients_lock_owner(struct location *location, const char *image_id, uint64_t *ret_owner,
+                         struct error **err)
+{
+  int r = read_lock_owner(location, image_id, ret_owner);
+  return r < 0 ? location_error_set(location, err, r, "see who writes to image id '%s' in '%s'",
+                                    image_id, location->label)
+               : 0;
+}
+
+int
 image_clients_writer(struct location *location, const char *image_id, char **ret_address,
                      struct error **err)
 {
   uint64_t owner;
-  int r = read_lock_owner(location, image_id, &owner);
-  if (r < 0)
-    return location_error_set(location, err, r, "see who writes to image id '%s' in '%s'", image_id,
-                              location->label);
+  if (image_clients_lock_owner(location, image_id, &owner, err) < 0)
+    return -1;
   *ret_address = NULL;
   if (!owner)
     return 0;
@@ -136,31 +142,42 @@ image_clients_clear(struct image_clients *clients)
   *clients = (struct image_clients){0};
 }
 
-/* Whether somebody answered, or did not in time, whose id is not `except`. */
-static bool
-has_other(uint64_t except, const char *reply, size_t reply_len)
+/* Adds an id to those that are known, unless it is there. */
+static void
+add_id(struct image_client_ids *ids, uint64_t id)
+{
+  size_t i = 0;
+  while (i < ids->count && ids->items[i] != id)
+    i++;
+  if (i == ids->count)
+    ids->items[ids->count++] = id;
+}
+
+/* Those who answered, and those who did not in time. */
+static int
+decode_ids(const char *reply, size_t reply_len, struct image_client_ids *ret_ids)
 {
   struct notify_ack_t *acks = NULL;
   struct notify_timeout_t *timeouts = NULL;
   size_t ack_count = 0, timeout_count = 0;
   if (rados_decode_notify_response((char *)reply, reply_len, &acks, &ack_count, &timeouts,
                                    &timeout_count) < 0)
-    return true; /* somebody has said something */
-  bool found = false;
+    return -EBADMSG; /* somebody has said something */
+  ret_ids->items = xcalloc(ack_count + timeout_count + 1, sizeof(ret_ids->items[0]));
   for (size_t i = 0; i < ack_count; i++)
-    found = found || acks[i].notifier_id != except;
+    add_id(ret_ids, acks[i].notifier_id);
   for (size_t i = 0; i < timeout_count; i++)
-    found = found || timeouts[i].notifier_id != except;
+    add_id(ret_ids, timeouts[i].notifier_id);
   rados_free_notify_response(acks, ack_count, timeouts);
-  return found;
+  return 0;
 }
 
-static int
-knock(struct location *location, const char *image_id, uint64_t except, bool *ret_any,
-      struct error **err)
+int
+image_clients_ids(struct location *location, const char *image_id, struct image_client_ids *ret_ids,
+                  struct error **err)
 {
   struct wire_writer body = {0}, message = {0};
-  wire_put_u32(&body, MESSAGE_HEADER_UPDATE);
+  wire_put_u32(&body, KNOCK_MESSAGE);
   wire_put_struct(&message, 1, 1, &body);
   CLEANUP(freep) char *header = xasprintf("rbd_header.%s", image_id);
   char *reply = NULL;
@@ -169,13 +186,42 @@ knock(struct location *location, const char *image_id, uint64_t except, bool *re
                                   &reply, &reply_len));
   wire_writer_clear(&body);
   wire_writer_clear(&message);
-  if (r == 0 || r == -ETIMEDOUT)
-    *ret_any = r < 0 || has_other(except, reply, reply_len);
+  struct image_client_ids ids = {0};
+  bool was_silent = r == -ETIMEDOUT;
+  if (was_silent)
+    r = 0;
+  if (r == 0 && reply)
+    r = decode_ids(reply, reply_len, &ids);
   if (reply)
     rados_buffer_free(reply);
-  if (r < 0 && r != -ETIMEDOUT)
+  if (r < 0)
     return location_error_set(location, err, r, "see who uses image id '%s' in '%s'", image_id,
                               location->label);
+  if (was_silent && ids.count == 0) { /* who was silent is there, whoever it is */
+    ids.items = xrealloc(ids.items, 1, sizeof(ids.items[0]));
+    ids.items[ids.count++] = 0;
+  }
+  *ret_ids = ids;
+  return 0;
+}
+
+void
+image_client_ids_clear(struct image_client_ids *ids)
+{
+  free(ids->items);
+  *ids = (struct image_client_ids){0};
+}
+
+/* Whether there is one beside `except`. */
+static int
+is_any_but(struct location *location, const char *image_id, uint64_t except, bool *ret_any,
+           struct error **err)
+{
+  struct image_client_ids ids;
+  if (image_clients_ids(location, image_id, &ids, err) < 0)
+    return -1;
+  *ret_any = ids.count > 1 || (ids.count == 1 && ids.items[0] != except);
+  image_client_ids_clear(&ids);
   return 0;
 }
 
@@ -183,12 +229,12 @@ int
 image_clients_any(struct location *location, const char *image_id, bool *ret_any,
                   struct error **err)
 {
-  return knock(location, image_id, UINT64_MAX, ret_any, err);
+  return is_any_but(location, image_id, UINT64_MAX, ret_any, err);
 }
 
 int
 image_clients_any_other(struct location *location, const char *image_id, bool *ret_any,
                         struct error **err)
 {
-  return knock(location, image_id, cluster_client_id(location->cluster), ret_any, err);
+  return is_any_but(location, image_id, cluster_client_id(location->cluster), ret_any, err);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/ceph/image_create.h"
 
+#include <errno.h>
 #include <rbd/librbd.h>
 
 #include "lib/ceph/ceph_call.h"
@@ -25,6 +26,21 @@ make_options(const struct image_layout *layout, rbd_image_options_t *ret_options
     (void)rbd_image_options_set_string(*ret_options, RBD_IMAGE_OPTION_DATA_POOL, layout->data_pool);
 }
 
+/* librbd does not say which of the places it is that is not there. */
+static int
+explain(struct location *location, const char *name, const struct image_layout *layout, int r,
+        struct error **err)
+{
+  CLEANUP(error_freep) struct error *cause = NULL;
+  CLEANUP(location_closep) struct location *data = NULL;
+  if (r == -ENOENT && ((layout->data_pool && location_open(location->cluster, layout->data_pool, "",
+                                                           &data, &cause) < 0) ||
+                       location_check(location, &cause) < 0))
+    return error_set(err, cause->code, "create image '%s/%s': %s", location->label, name,
+                     cause->message);
+  return location_error_set(location, err, r, "create image '%s/%s'", location->label, name);
+}
+
 int
 image_create(struct location *location, const char *name, uint64_t size_bytes,
              const struct image_layout *layout, struct error **err)
@@ -33,9 +49,7 @@ image_create(struct location *location, const char *name, uint64_t size_bytes,
   make_options(layout, &options);
   int r = CEPH_CALL(rbd_create4(location->ioctx, name, size_bytes, options));
   rbd_image_options_destroy(options);
-  if (r < 0)
-    return location_error_set(location, err, r, "create image '%s/%s'", location->label, name);
-  return 0;
+  return r < 0 ? explain(location, name, layout, r, err) : 0;
 }
 
 int

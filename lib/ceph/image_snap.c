@@ -8,6 +8,7 @@
 #include "lib/base/memory.h"
 #include "lib/ceph/ceph_call.h"
 #include "lib/ceph/ceph_error.h"
+#include "lib/ceph/flattener_mark.h"
 
 #define ATTEMPTS 40
 #define OWNER_LOOKS 20
@@ -159,7 +160,13 @@ int
 image_snap_create(struct image *image, const char *snap_name, uint64_t *ret_snap_id,
                   struct error **err)
 {
-  int r = take_or_accept(image, snap_name, ret_snap_id);
+  uint64_t overlap = 0;
+  int r = CEPH_CALL(rbd_get_overlap(image_rbd(image), &overlap));
+  if (r == 0 && overlap > 0 &&
+      flattener_mark_wait_gone(image_location(image), image_id(image), err) < 0)
+    return -1;
+  if (r == 0)
+    r = take_or_accept(image, snap_name, ret_snap_id);
   for (int left = ATTEMPTS; left > 0 && r == -EAGAIN; left--) {
     (void)usleep(PAUSE_MS * 1000);
     r = take_or_accept(image, snap_name, ret_snap_id);

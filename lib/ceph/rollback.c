@@ -16,8 +16,9 @@ check_unused(struct location *location, const char *image_id, struct error **err
   if (image_clients_any(location, image_id, &is_used, err) < 0)
     return -1;
   if (is_used)
-    return error_set(err, ERROR_FAILED_PRECONDITION,
-                     "the volume is in use: stop the virtual machine or pod that has it first");
+    return error_set(
+        err, ERROR_FAILED_PRECONDITION,
+        "the volume is in use: stop the virtual machine, pod or export that has it first");
   return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/memory.h"
@@ -81,6 +82,16 @@ http_call_answer(struct http_call *call, unsigned status, const char *content_ty
       MHD_create_response_from_buffer(strlen(text), (void *)text, MHD_RESPMEM_MUST_COPY);
   if (response) /* else there is no memory: the connection is cut */
     set_response(call, status, content_type, response);
+}
+
+/* The connection's thread, which waits for its socket, sees the end and closes it. */
+void
+http_call_cut_off(struct http_call *call)
+{
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(call->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  if (info)
+    (void)shutdown(info->connect_fd, SHUT_RDWR);
 }
 
 #define STREAM_BLOCK_BYTES ((size_t)256 << 10)

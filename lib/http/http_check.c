@@ -68,6 +68,15 @@ is_encoding_wrong(const struct http_request *request, const struct http_head *he
   return !was || strcasecmp(was, head->content_encoding) != 0;
 }
 
+/* Where the file ends, which need not be said (a total of '*') if it is known; else UINT64_MAX. */
+static uint64_t
+end_of(const struct http_request *request, const struct http_content_range *range)
+{
+  if (range->total != UINT64_MAX)
+    return range->total;
+  return request->if_total ? request->if_total : UINT64_MAX;
+}
+
 static int
 check_range(const struct http_request *request, const struct http_head *head, const char *label,
             struct error **err)
@@ -80,10 +89,11 @@ check_range(const struct http_request *request, const struct http_head *head, co
   if (head->status != 206 || !head->has_range || !head->range.has_bytes)
     return lie(err, label, "a part of a file without Content-Range");
   const struct http_content_range *range = &head->range;
+  if (!request->range_len && end_of(request, range) == UINT64_MAX)
+    return lie(err, label, "the rest of a file without saying how large the file is");
   uint64_t last = request->range_len ? request->range_offset + request->range_len - 1
-                                     : range->total - 1; /* to the end, which must be known */
-  if (range->first != request->range_offset || range->last != last ||
-      (!request->range_len && range->total == UINT64_MAX))
+                                     : end_of(request, range) - 1;
+  if (range->first != request->range_offset || range->last != last)
     return error_set(err, ERROR_DATA_LOSS,
                      "%s: the server's answer cannot be right: asked for the bytes from %" PRIu64
                      " to %" PRIu64 ", it sends those from %" PRIu64 " to %" PRIu64,
@@ -110,4 +120,11 @@ http_check_head(const struct http_request *request, const struct http_head *head
   if (head->status == 206)
     return lie(err, label, "a part of a file where the whole was asked for");
   return 0;
+}
+
+bool
+http_check_ignores_range(const struct http_request *request, const struct http_head *head)
+{
+  return request->has_range && !request->or_whole && head->status == 200 && !head->fault &&
+         check_version(request, head, "", NULL) == 0;
 }

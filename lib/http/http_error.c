@@ -69,7 +69,8 @@ advice_of(CURLcode code)
 {
   switch (code) {
   case CURLE_PEER_FAILED_VERIFICATION:
-    return "; if its certificate comes from a CA of your own, give that as the CA bundle";
+    return "; if its certificate comes from a CA of your own, give that as the CA bundle "
+           "(certConfigMap in Kubernetes)";
   case CURLE_SSL_CACERT_BADFILE:
     return "; the CA bundle must be a file of PEM certificates";
   default:

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/http/http_exchange.h"
 
+#include <arpa/inet.h>
+#include <errno.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,6 +108,18 @@ on_body(char *data, size_t size, size_t count, void *arg)
   return len;
 }
 
+/* For the message when it cannot be connected to. */
+static void
+note_address(struct http_exchange *exchange, const struct curl_sockaddr *address)
+{
+  char host[INET6_ADDRSTRLEN + IF_NAMESIZE + 1], port[sizeof("65535")];
+  if (getnameinfo(&address->addr, address->addrlen, host, sizeof(host), port, sizeof(port),
+                  NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+    return;
+  (void)snprintf(exchange->address, sizeof(exchange->address),
+                 address->family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
+}
+
 static curl_socket_t
 on_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
 {
@@ -115,6 +132,7 @@ on_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
       return CURL_SOCKET_BAD;
     }
   }
+  note_address(exchange, address);
   return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
@@ -126,6 +144,24 @@ refused_address(struct http_exchange *exchange, struct error **err)
   return error_set(err, ERROR_PERMISSION_DENIED,
                    "%s: the host has %s, which is refused unless local addresses are allowed",
                    exchange->label, exchange->refusal);
+}
+
+/* A connection that the sandbox refuses is refused the next time too. */
+static bool
+is_forbidden(const struct http_exchange *exchange)
+{
+  long failure = 0;
+  (void)curl_easy_getinfo(exchange->handle->easy, CURLINFO_OS_ERRNO, &failure);
+  return exchange->result == CURLE_COULDNT_CONNECT && failure == EACCES && exchange->address[0];
+}
+
+static int
+forbidden(struct http_exchange *exchange, struct error **err)
+{
+  return error_set(err, ERROR_PERMISSION_DENIED,
+                   "%s: the sandbox refuses connections to %s; --allow-network %s allows them "
+                   "(populator.allowNetworks of the chart)",
+                   exchange->label, exchange->address, exchange->address);
 }
 
 static int
@@ -158,6 +194,8 @@ fail(struct http_exchange *exchange, struct error **err)
   long refused = proxy_refusal(exchange);
   if (exchange->refusal && exchange->result == CURLE_COULDNT_CONNECT)
     return refused_address(exchange, err);
+  if (is_forbidden(exchange))
+    return forbidden(exchange, err);
   if (exchange->head.bytes > HTTP_HEAD_MAX_BYTES)
     return error_set(err, ERROR_DATA_LOSS, "%s: the server sends too many headers",
                      exchange->label);
@@ -266,6 +304,7 @@ reset(struct http_exchange *exchange, const struct http_hop *hop)
     *exchange->pushed = (struct http_pushed){.len = exchange->pushed->len};
   exchange->follows = exchange->pushed || http_setup_is_reading(hop->request);
   exchange->refusal = NULL;
+  exchange->address[0] = '\0';
   exchange->detail[0] = '\0';
   exchange->is_done = exchange->is_stalled = exchange->is_paused = exchange->is_too_long = false;
   exchange->failure = (struct http_failure){.max_retries = HTTP_RETRIES_ANY};

@@ -21,12 +21,16 @@
 #include "lib/http/http_setup.h"
 #include "lib/http/http_stall.h"
 
+/* "[fd00::1%eth0]:443", and the end of the text. */
+#define HTTP_ADDRESS_MAX 80
+
 struct http_exchange {
   struct http_client *client;
   struct http_handle *handle; /* NULL: not started yet */
   struct curl_slist *headers;
-  char *label;         /* of the URL, for messages */
-  const char *refusal; /* why an address was not connected to, or NULL */
+  char *label;                    /* of the URL, for messages */
+  const char *refusal;            /* why an address was not connected to, or NULL */
+  char address[HTTP_ADDRESS_MAX]; /* that was connected to last, with its port */
   char detail[CURL_ERROR_SIZE];
   struct http_stall stall;
   CURLcode result;

@@ -271,3 +271,9 @@ http_head_line(struct http_head *head, const char *line, size_t len)
   else
     on_field(head, line, len);
 }
+
+bool
+http_head_is_unframed(const struct http_head *head)
+{
+  return head->content_length == UINT64_MAX && !head->is_chunked && head->status != 206;
+}

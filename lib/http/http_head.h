@@ -40,6 +40,9 @@ struct http_head {
 void http_head_init(struct http_head *head);
 void http_head_clear(struct http_head *head);
 
+/* Whether the body has no end but that of its connection. */
+bool http_head_is_unframed(const struct http_head *head);
+
 /* A line as it came, with or without its line end. A status line begins anew, as behind an interim
  * answer (1xx); an empty line completes the head, unless it was such a one. What follows (trailers)
  * is ignored. */

@@ -21,6 +21,7 @@ attempt(struct http_transfer *transfer, const struct http_retry *retry,
     return -1;
   long status = http_transfer_head(transfer)->status;
   uint64_t size = size_of(http_transfer_head(transfer));
+  bool is_unframed = http_head_is_unframed(http_transfer_head(transfer));
   if (status != 200 && status != 206)
     return http_transfer_refused(transfer, err);
   char byte[2];
@@ -32,6 +33,7 @@ attempt(struct http_transfer *transfer, const struct http_retry *retry,
   ret_response->status = 200;
   ret_response->content_length = size;
   ret_response->accepts_ranges = status == 206 && size != UINT64_MAX;
+  ret_response->is_unframed = is_unframed;
   return 0;
 }
 

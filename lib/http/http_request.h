@@ -24,6 +24,9 @@ struct http_request {
   uint64_t range_offset;
   uint64_t range_len; /* 0: to the end */
   bool or_whole;      /* the whole file (200) will do where there are no ranges, or no bytes */
+  /* For streams: a body that ends where its connection does will do, though it cannot be told from
+   * one that was cut off: whoever reads it has another proof. */
+  bool or_unframed;
   /* The version of the file that the answer must be of, as an earlier answer told it; each may be
    * NULL or 0. A strong ETag settles it; with a weak one, or none, the other two must be the same.
    */
@@ -35,8 +38,14 @@ struct http_request {
   const char *if_encoding;
   uint64_t max_body; /* a larger body is an error; 0: 16 MiB */
   bool is_once;      /* one attempt: it must not be done twice (a part of an upload) */
-  unsigned stall_s;  /* in place of the client's; 0: the client's */
-  bool may_idle;     /* no least rate is asked for: news come when there are some */
+  /* One attempt, since the caller begins again himself: it may be done twice, when a connection
+   * that was used before turns out to be closed. */
+  bool is_retried_by_caller;
+  /* It may be done twice, but not without being told (http_response.is_repeated): curl repeats by
+   * itself what went down a connection that was closed meanwhile. */
+  bool is_counted;
+  unsigned stall_s; /* in place of the client's; 0: the client's */
+  bool may_idle;    /* no least rate is asked for: news come when there are some */
 };
 
 /* A copy that nothing is borrowed for but `s3` and `body`, and its end. */

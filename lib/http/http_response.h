@@ -24,6 +24,8 @@ struct http_response {
   char *upload_range;      /* Range, "0-1023": what a registry has of an upload */
   uint64_t content_length; /* UINT64_MAX: not said */
   bool accepts_ranges;
+  bool is_unframed;     /* its body, which was not read, has no end but that of its connection */
+  bool is_repeated;     /* another attempt failed before: the server may have done it then */
   uint64_t range_total; /* of "Content-Range: bytes a-b/total"; UINT64_MAX: not said */
 };
 

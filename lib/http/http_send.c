@@ -54,14 +54,17 @@ int
 http_send(struct http_client *client, const struct http_request *request,
           struct http_response *ret_response, struct error **err)
 {
-  struct http_retry retry = {.client = client, .is_once = request->is_once};
+  struct http_retry retry = {.client = client,
+                             .is_once = request->is_once || request->is_retried_by_caller};
   for (;;) {
     CLEANUP(error_freep) struct error *error = NULL;
     struct http_transfer transfer;
     int r = attempt(&transfer, &retry, request, ret_response, &error);
     http_transfer_end(&transfer);
-    if (r == 0)
+    if (r == 0) {
+      ret_response->is_repeated = retry.failures > 0;
       return 0;
+    }
     if (!http_retry_again(&retry, &transfer.exchange.failure, &error, err))
       return -1;
   }

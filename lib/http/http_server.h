@@ -62,6 +62,9 @@ void http_call_set_header(struct http_call *call, const char *name, const char *
 void http_call_answer(struct http_call *call, unsigned status, const char *content_type,
                       const char *text);
 
+/* As if the client were gone. By any thread, until the state's close() returns. */
+void http_call_cut_off(struct http_call *call);
+
 /* A body of which nobody knows how long it gets. */
 struct http_stream_body {
   /* Up to len bytes, 0 behind the last one; -1: the connection is cut, by which the client sees

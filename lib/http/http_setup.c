@@ -225,7 +225,8 @@ set_connection(CURL *easy, const struct http_hop *hop)
   (void)curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
   (void)curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
   (void)curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT,
-                         hop->is_fresh || hop->request->is_once ? 1L : 0L);
+                         hop->is_fresh || hop->request->is_once || hop->request->is_counted ? 1L
+                                                                                            : 0L);
   (void)curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
   (void)curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
   (void)curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, BUFFER_BYTES);

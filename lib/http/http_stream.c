@@ -4,7 +4,10 @@
  *
  * A server without ranges can only be asked from the start again. Then the bytes that were handed
  * out already come a second time, and a hash over them, kept while they passed, shows whether they
- * are the same: it does not matter whether the server tells versions apart. */
+ * are the same: it does not matter whether the server tells versions apart.
+ *
+ * One that had ranges and has none any more is asked from the start, too, when that does not pass.
+ * Nothing was hashed then, so that is done only if ETag or date tell that it is the same file. */
 #include "lib/http/http_stream.h"
 
 #include <stdlib.h>
@@ -20,18 +23,23 @@
 /* Passing over what was read happens in pieces of this size. */
 #define SKIP_BYTES ((size_t)64 << 10)
 
+/* A range that is not heeded may be heeded next time. */
+#define IGNORED_MAX 2
+
 struct http_stream {
   struct http_client *client;
   struct http_request request; /* a copy of our own */
   struct http_retry retry;
   struct http_transfer transfer;
-  bool is_open;  /* there is a transfer */
-  bool is_known; /* the first answer came */
+  bool is_open;     /* there is a transfer */
+  bool is_known;    /* the first answer came */
+  bool is_unframed; /* it ends where the connection does */
   bool has_ranges;
   uint64_t total; /* UINT64_MAX: not known */
   uint64_t position;
-  uint64_t gained; /* since the transfer was opened */
-  uint64_t hash;   /* FNV-1a of all bytes up to position, without ranges */
+  uint64_t gained;  /* since the transfer was opened */
+  unsigned ignored; /* times that the server, which has ranges, did not heed one */
+  uint64_t hash;    /* FNV-1a of all bytes up to position, without ranges */
 };
 
 /* Against accidents, not against the server: one that wants to send other bytes can do so anyway.
@@ -52,12 +60,13 @@ close_transfer(struct http_stream *stream)
   stream->is_open = false;
 }
 
-/* A file that ends where the connection does cannot be told from one that was cut off. */
+/* A file that ends where the connection does cannot be told from one that was cut off. Where the
+ * first answer had an end of its own, so must the others. */
 static int
 check_framing(struct http_stream *stream, struct error **err)
 {
-  const struct http_head *head = http_transfer_head(&stream->transfer);
-  if (head->content_length != UINT64_MAX || head->is_chunked || head->status == 206)
+  bool will_do = stream->request.or_unframed && (!stream->is_known || stream->is_unframed);
+  if (will_do || !http_head_is_unframed(http_transfer_head(&stream->transfer)))
     return 0;
   return error_set(
       err, ERROR_FAILED_PRECONDITION,
@@ -75,38 +84,82 @@ learn(struct http_stream *stream)
     request->if_match = xstrdup(head->etag);
   if (!request->if_unmodified_since)
     request->if_unmodified_since = xstrdup(head->last_modified);
+  stream->is_unframed = http_head_is_unframed(head);
   stream->has_ranges = head->status == 206; /* proven, not just said */
   stream->total = head->has_range ? head->range.total : head->content_length;
+  if (stream->total == UINT64_MAX && stream->has_ranges && request->if_total)
+    stream->total = request->if_total; /* which the answer was found to reach to */
   if (stream->total != UINT64_MAX && !head->content_encoding)
     request->if_total = stream->total;
   stream->is_known = true;
 }
 
-/* The answer begins at the start of the file: up to the position its bytes must be the same as
- * before. */
+/* The answer begins at the start of the file: reads up to the position. *ret_left is what the file
+ * lacks of that; hash, NULL: none, goes on over the bytes. */
+static int
+read_over(struct http_stream *stream, uint64_t *hash, uint64_t *ret_left, struct error **err)
+{
+  CLEANUP(freep) char *piece = xcalloc(SKIP_BYTES, 1);
+  uint64_t left = stream->position;
+  for (ssize_t got = 1; left > 0 && got > 0; left -= (uint64_t)got) {
+    got = http_transfer_read(&stream->transfer, piece,
+                             left < SKIP_BYTES ? (size_t)left : SKIP_BYTES, err);
+    if (got < 0)
+      return -1;
+    if (hash)
+      *hash = hash_add(*hash, piece, (size_t)got);
+  }
+  *ret_left = left;
+  return 0;
+}
+
+/* Up to the position its bytes must be the same as before. */
 static int
 pass_over(struct http_stream *stream, struct error **err)
 {
+  uint64_t hash = FNV_START, left;
   if (stream->position == 0)
     return 0;
-  CLEANUP(freep) char *piece = xcalloc(SKIP_BYTES, 1);
-  uint64_t hash = FNV_START;
-  for (uint64_t left = stream->position; left > 0;) {
-    ssize_t got = http_transfer_read(&stream->transfer, piece,
-                                     left < SKIP_BYTES ? (size_t)left : SKIP_BYTES, err);
-    if (got < 0)
-      return -1;
-    if (got == 0)
-      break;
-    hash = hash_add(hash, piece, (size_t)got);
-    left -= (uint64_t)got;
-    if (left == 0 && hash == stream->hash)
-      return 0;
-  }
+  if (read_over(stream, &hash, &left, err) < 0)
+    return -1;
+  if (left == 0 && hash == stream->hash)
+    return 0;
   return error_set(err, ERROR_FAILED_PRECONDITION,
                    "%s: the file changed while it was read: read again from the start, it begins "
                    "with other bytes",
                    stream->transfer.url.label);
+}
+
+/* The same without a look at the bytes: the answer was found to be of the same version. */
+static int
+skip_over(struct http_stream *stream, struct error **err)
+{
+  uint64_t left;
+  if (read_over(stream, NULL, &left, err) < 0)
+    return -1;
+  if (left == 0)
+    return 0;
+  return error_set(err, ERROR_FAILED_PRECONDITION,
+                   "%s: the file changed while it was read: it has become shorter",
+                   stream->transfer.url.label);
+}
+
+/* Whether the whole file will do where a part is asked for. */
+static bool
+takes_whole(const struct http_stream *stream)
+{
+  bool is_pinned = stream->request.if_match || stream->request.if_unmodified_since;
+  return stream->position == 0 ||
+         (stream->has_ranges && stream->ignored >= IGNORED_MAX && is_pinned);
+}
+
+/* Whoever has not shown that there are ranges has none. */
+static void
+on_ignored_range(struct http_stream *stream)
+{
+  stream->ignored++;
+  stream->transfer.exchange.failure.is_transient = stream->is_known;
+  stream->transfer.exchange.failure.max_retries = HTTP_RETRIES_ANY;
 }
 
 static int
@@ -115,12 +168,15 @@ open_transfer(struct http_stream *stream, struct error **err)
   struct http_request *request = &stream->request;
   request->has_range = !stream->is_known || stream->has_ranges;
   request->range_offset = stream->position;
-  request->or_whole = stream->position == 0;
+  request->or_whole = takes_whole(stream);
   stream->is_open = true;
   stream->gained = 0;
   if (http_transfer_begin(&stream->transfer, stream->client, request, stream->retry.failures > 0,
-                          err) < 0)
+                          err) < 0) {
+    if (stream->transfer.is_range_ignored)
+      on_ignored_range(stream);
     return -1;
+  }
   long status = http_transfer_head(&stream->transfer)->status;
   if (status != 200 && status != 206)
     return http_transfer_refused(&stream->transfer, err);
@@ -128,7 +184,9 @@ open_transfer(struct http_stream *stream, struct error **err)
     return -1;
   if (!stream->is_known)
     learn(stream);
-  return stream->has_ranges ? 0 : pass_over(stream, err);
+  if (stream->has_ranges)
+    return status == 200 ? skip_over(stream, err) : 0;
+  return pass_over(stream, err);
 }
 
 static ssize_t
@@ -182,6 +240,12 @@ uint64_t
 http_stream_total(const struct http_stream *stream)
 {
   return stream->total;
+}
+
+bool
+http_stream_is_unframed(const struct http_stream *stream)
+{
+  return stream->is_unframed;
 }
 
 bool

@@ -21,6 +21,10 @@ uint64_t http_stream_total(const struct http_stream *stream);
 /* Whether the server has shown that it can send the file from any offset on. */
 bool http_stream_can_resume(const struct http_stream *stream);
 
+/* Whether its end cannot be told from a connection that was cut off: only if the request has
+ * or_unframed, else that is FAILED_PRECONDITION. */
+bool http_stream_is_unframed(const struct http_stream *stream);
+
 /* Up to len bytes, 0 at the end, -1 on error.
  * Broken connections are taken up again where they broke: by a range where the server allows it,
  * else from the start, passing over what was read, which must be the same bytes. A file that

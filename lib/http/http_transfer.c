@@ -13,6 +13,8 @@
 #include "lib/http/http_proxy.h"
 
 #define REDIRECTS_MAX 10
+/* A server that ignores ranges is asked so many times more for one. */
+#define IGNORED_RETRIES 4
 /* Of a refusal's body, for the message. */
 #define REFUSAL_MAX_BYTES 1024
 
@@ -123,6 +125,16 @@ is_outlived(const struct http_transfer *transfer)
          (status == 400 || status == 401 || status == 403 || status == 404 || status == 410);
 }
 
+/* An empty file has no range at all, and not every server says with its 416 that it is empty. One
+ * that sends a part without saying of how much does not tell where the file ends. */
+static bool
+is_better_whole(const struct http_transfer *transfer)
+{
+  const struct http_head *head = &transfer->exchange.head;
+  return head->status == 416 || (head->status == 206 && head->has_range &&
+                                 head->range.total == UINT64_MAX && !transfer->request->if_total);
+}
+
 static int
 find_answer(struct http_transfer *transfer, struct error **err)
 {
@@ -134,8 +146,7 @@ find_answer(struct http_transfer *transfer, struct error **err)
     if (set_out(transfer, err) < 0 || ask_around(transfer, err) < 0)
       return -1;
   }
-  /* An empty file has no range at all, and not every server says with its 416 that it is empty. */
-  if (transfer->exchange.head.status == 416 && transfer->request->or_whole) {
+  if (transfer->request->or_whole && is_better_whole(transfer)) {
     transfer->is_whole = true;
     if (ask(transfer, err) < 0)
       return -1;
@@ -158,10 +169,23 @@ expected_of(const struct http_transfer *transfer)
   return http_setup_is_head(transfer->request) ? UINT64_MAX : head->content_length;
 }
 
+/* Worth another attempt, from where the redirects begin. */
+static void
+on_ignored_range(struct http_transfer *transfer)
+{
+  transfer->is_range_ignored = true;
+  transfer->exchange.failure =
+      (struct http_failure){.is_transient = true, .max_retries = IGNORED_RETRIES};
+  if (transfer->is_direct)
+    http_place_forget(&transfer->exchange.client->place, transfer->url.text);
+}
+
 static int
 check_answer(struct http_transfer *transfer, struct error **err)
 {
   const struct http_head *head = &transfer->exchange.head;
+  if (http_check_ignores_range(transfer->request, head))
+    on_ignored_range(transfer);
   if ((is_good(transfer) || head->status == 416) &&
       http_check_head(transfer->request, head, transfer->url.label, err) < 0)
     return -1;

@@ -22,9 +22,10 @@ struct http_transfer {
   char *password;
   unsigned redirects;
   bool is_retry;
-  bool is_trusted; /* still at the server the request was meant for */
-  bool is_direct;  /* asked where the file was found before, without the redirects */
-  bool is_whole;   /* the range turned out not to be there: asked without it */
+  bool is_trusted;       /* still at the server the request was meant for */
+  bool is_direct;        /* asked where the file was found before, without the redirects */
+  bool is_whole;         /* the range turned out not to be there: asked without it */
+  bool is_range_ignored; /* it failed because the server sends the whole file for a part */
 };
 
 /* Returns when the head of the final answer is there: whatever status, but checked when it promises

@@ -32,16 +32,26 @@ is_label(const char *bucket)
 }
 
 static bool
-is_address(const char *endpoint)
+ends_with(const char *host, const char *domain)
+{
+  size_t len = strlen(host), domain_len = strlen(domain);
+  return len > domain_len && strcasecmp(host + len - domain_len, domain) == 0;
+}
+
+/* Whether the host of the endpoint may have a bucket in front of it. */
+static bool
+takes_bucket(const char *endpoint, bool host_style)
 {
   struct http_url url = {0};
   if (http_url_parse(endpoint, &url, NULL) < 0)
     return false;
   unsigned char address[16];
-  bool result =
+  bool is_address =
       inet_pton(AF_INET, url.host, address) == 1 || inet_pton(AF_INET6, url.host, address) == 1;
+  bool is_amazon =
+      ends_with(url.host, ".amazonaws.com") || ends_with(url.host, ".amazonaws.com.cn");
   http_url_clear(&url);
-  return result;
+  return !is_address && (host_style || is_amazon);
 }
 
 char *
@@ -56,7 +66,8 @@ s3_url(const struct s3_options *options, const char *bucket, const char *key)
     endpoint[--len] = '\0';
   CLEANUP(freep) char *path = http_url_encode(key ? key : "", true);
   const char *behind_scheme = strstr(endpoint, "://");
-  if (options->path_style || !is_label(bucket) || !behind_scheme || is_address(endpoint)) {
+  if (options->path_style || !is_label(bucket) || !behind_scheme ||
+      !takes_bucket(endpoint, options->host_style)) {
     CLEANUP(freep) char *name = http_url_encode(bucket, false);
     return xasprintf("%s/%s%s%s", endpoint, name, key ? "/" : "", path);
   }

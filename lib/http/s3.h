@@ -16,6 +16,7 @@ struct s3_options {
   const char *secret_key;
   const char *session_token; /* or NULL */
   bool path_style; /* https://endpoint/bucket/key in place of https://bucket.endpoint/key */
+  bool host_style; /* the other way round, at an endpoint that is not Amazon's */
 };
 
 #define S3_DEFAULT_REGION "us-east-1"
@@ -24,9 +25,11 @@ struct s3_options {
  * it stands: stores allow any character in it, so nothing in it is an escape. */
 int s3_name_parse(const char *text, char **ret_bucket, const char **ret_key, struct error **err);
 
-/* The URL of an object, percent-encoded; of the bucket itself when key is NULL. Path style also
- * where the bucket cannot be part of a host name: the endpoint is an address, or the name has
- * characters (dots: no certificate would match) that do not fit. To be freed. */
+/* The URL of an object, percent-encoded; of the bucket itself when key is NULL. Only Amazon's
+ * endpoints have the bucket in the host by themselves: other stores know it in the path, while a
+ * name for each bucket has to be set up. Path style also where the bucket cannot be part of a host
+ * name: the endpoint is an address, or the name has characters (dots: no certificate would match)
+ * that do not fit. To be freed. */
 char *s3_url(const struct s3_options *options, const char *bucket, const char *key);
 
 #endif

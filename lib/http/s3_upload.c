@@ -8,6 +8,7 @@
 #include "lib/base/lock.h"
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
+#include "lib/http/http_client_parts.h"
 #include "lib/http/http_probe.h"
 #include "lib/http/http_send.h"
 #include "lib/http/http_url.h"
@@ -16,6 +17,8 @@
 
 /* A store puts thousands of parts together before it answers. */
 #define COMPLETE_STALL_S 300
+/* A good answer with an error in it is one that may pass. */
+#define COMPLETE_TRIES 4
 /* A page of the list of parts: 1000 of them. */
 #define LIST_MAX_BYTES ((uint64_t)4 << 20)
 
@@ -32,6 +35,7 @@ struct s3_upload {
   char *url; /* of the object */
   char *id;
   char *encoded_id;
+  bool is_repeated;      /* its creation was asked for more than once */
   pthread_mutex_t mutex; /* guards all below */
   struct part parts[S3_PARTS_MAX];
 };
@@ -106,10 +110,11 @@ s3_upload_create(struct http_client *client, const struct s3_options *options, c
                  const char *key, struct s3_upload **ret_upload, struct error **err)
 {
   CLEANUP(s3_upload_freep) struct s3_upload *upload = upload_new(client, options, bucket, key);
-  struct http_request request = {.method = "POST"};
+  struct http_request request = {.method = "POST", .is_counted = true};
   struct http_response response = {0};
   if (ask(upload, &request, "uploads=", 200, &response, err) < 0)
     return error_wrap(err, "begin an upload");
+  upload->is_repeated = response.is_repeated;
   char *id = response.body.len ? s3_xml_text(s3_xml_span(response.body.data), "UploadId") : NULL;
   http_response_clear(&response);
   if (!id || !*id) {
@@ -197,6 +202,12 @@ const char *
 s3_upload_id(const struct s3_upload *upload)
 {
   return upload->id;
+}
+
+bool
+s3_upload_is_repeated(const struct s3_upload *upload)
+{
+  return upload->is_repeated;
 }
 
 uint64_t
@@ -298,40 +309,59 @@ check_completed(const struct s3_upload *upload, const struct http_response *resp
     return 0;
   CLEANUP(freep) char *reason = s3_xml_error(response->body.data);
   if (reason)
-    return error_set(err, ERROR_UNAVAILABLE, "complete an upload: %s: %s", upload->url, reason);
+    return error_set(err,
+                     text_starts_with(reason, "NoSuchUpload") ? ERROR_NOT_FOUND : ERROR_UNAVAILABLE,
+                     "%s: %s", upload->url, reason);
   CLEANUP(freep) char *etag = s3_xml_text(s3_xml_span(response->body.data), "ETag");
   if (etag && is_of_other_parts(etag, parts))
-    return error_set(err, ERROR_DATA_LOSS,
-                     "complete an upload: %s: the object's ETag is %s, but it has %u parts",
+    return error_set(err, ERROR_DATA_LOSS, "%s: the object's ETag is %s, but it has %u parts",
                      upload->url, etag, parts);
   return 0;
+}
+
+/* *ret_may_pass: the store has taken the request and failed at it. */
+static int
+complete_once(struct s3_upload *upload, const struct buffer *xml, unsigned parts,
+              bool *ret_may_pass, struct error **err)
+{
+  static const char *const headers[] = {"Content-Type: application/xml", NULL};
+  struct http_request request = {.method = "POST",
+                                 .headers = headers,
+                                 .body = xml->data,
+                                 .body_len = xml->len,
+                                 .stall_s = COMPLETE_STALL_S};
+  CLEANUP(freep) char *query = xasprintf("uploadId=%s", upload->encoded_id);
+  struct http_response response = {0};
+  *ret_may_pass = false;
+  if (ask(upload, &request, query, 200, &response, err) < 0)
+    return -1;
+  CLEANUP(error_freep) struct error *failure = NULL;
+  int r = check_completed(upload, &response, parts, &failure);
+  http_response_clear(&response);
+  if (r == 0)
+    return 0;
+  *ret_may_pass = failure->code == ERROR_UNAVAILABLE;
+  return error_set(err, failure->code, "%s", failure->message);
 }
 
 int
 s3_upload_complete(struct s3_upload *upload, struct error **err)
 {
-  struct buffer xml = {0};
+  CLEANUP(buffer_clear) struct buffer xml = {0};
   struct sum sum;
   write_list(upload, &xml, &sum);
-  static const char *const headers[] = {"Content-Type: application/xml", NULL};
-  struct http_request request = {.method = "POST",
-                                 .headers = headers,
-                                 .body = xml.data,
-                                 .body_len = xml.len,
-                                 .stall_s = COMPLETE_STALL_S};
-  CLEANUP(freep) char *query = xasprintf("uploadId=%s", upload->encoded_id);
-  CLEANUP(error_freep) struct error *failure = NULL;
-  struct http_response response = {0};
-  int r = ask(upload, &request, query, 200, &response, &failure);
-  buffer_clear(&xml);
-  if (r == 0) {
-    r = check_completed(upload, &response, sum.parts, err);
-    http_response_clear(&response);
-    return r;
+  for (unsigned try = 1;; try++) {
+    CLEANUP(error_freep) struct error *failure = NULL;
+    bool may_pass;
+    if (complete_once(upload, &xml, sum.parts, &may_pass, &failure) == 0)
+      return 0;
+    unsigned pause_ms = upload->client->options.retry_first_ms << try;
+    if (may_pass && try < COMPLETE_TRIES && http_client_sleep(upload->client, pause_ms))
+      continue;
+    if ((may_pass || failure->code == ERROR_NOT_FOUND) && is_there(upload, &sum))
+      return 0;
+    return error_set(err, failure->code, "complete an upload: %s", failure->message);
   }
-  if (failure->code == ERROR_NOT_FOUND && is_there(upload, &sum))
-    return 0;
-  return error_set(err, failure->code, "complete an upload: %s", failure->message);
 }
 
 int

@@ -35,6 +35,8 @@ DEFINE_CLEANUP(struct s3_upload *, s3_upload_free)
 
 /* What names it for s3_upload_open(). */
 const char *s3_upload_id(const struct s3_upload *upload);
+/* Whether an answer to its creation was lost, so that the store may have one more. */
+bool s3_upload_is_repeated(const struct s3_upload *upload);
 /* The length of a part that the store has; 0 when it has not. */
 uint64_t s3_upload_part_len(struct s3_upload *upload, unsigned number);
 

@@ -117,3 +117,25 @@ json_covers(struct json_object *present, struct json_object *wanted)
   }
   return true;
 }
+
+struct json_object *
+json_patch_between(struct json_object *before, struct json_object *after)
+{
+  if (!json_object_is_type(before, json_type_object) ||
+      !json_object_is_type(after, json_type_object))
+    return json_copy(after);
+  struct json_object *patch = json_object_new_object();
+  json_object_object_foreach(after, name, value)
+  {
+    struct json_object *old = NULL;
+    (void)json_object_object_get_ex(before, name, &old);
+    json_object_object_add(patch, name, json_patch_between(old, value));
+  }
+  json_object_object_foreach(before, former, ignored)
+  {
+    (void)ignored;
+    if (!json_object_object_get_ex(after, former, NULL))
+      json_object_object_add(patch, former, NULL);
+  }
+  return patch;
+}

@@ -44,5 +44,8 @@ struct json_object *json_copy(struct json_object *value);
 /* Whether every member of `wanted` is in `present` with the same value, all the way down: then a
  * merge patch of it would change nothing. NULL in `wanted` wants the member away. */
 bool json_covers(struct json_object *present, struct json_object *wanted);
+/* A merge patch that sets all of `after`, whatever is there, and takes away what was in `before`
+ * and is not in `after`; other members stay as they are. Both may be NULL. To be put. */
+struct json_object *json_patch_between(struct json_object *before, struct json_object *after);
 
 #endif

@@ -147,7 +147,7 @@ kube_client_send(struct kube_client *client, const struct kube_request *request,
       .body = body,
       .body_len = body ? strlen(body) : 0,
       .max_body = ANSWER_MAX_BYTES,
-      .is_once = !is_reading,
+      .is_retried_by_caller = !is_reading,
   };
   CLEANUP(error_freep) struct error *failure = NULL;
   if (send_once(client, &http, ret_answer, &failure) == 0)

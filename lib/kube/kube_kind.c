@@ -8,6 +8,8 @@
 #include "lib/base/buffer.h"
 #include "lib/base/memory.h"
 
+const struct kube_kind kube_cluster_roles = {"rbac.authorization.k8s.io", "v1", "clusterroles",
+                                             "ClusterRole", true};
 const struct kube_kind kube_config_maps = {"", "v1", "configmaps", "ConfigMap", false};
 const struct kube_kind kube_csi_drivers = {"storage.k8s.io", "v1", "csidrivers", "CSIDriver", true};
 const struct kube_kind kube_csi_nodes = {"storage.k8s.io", "v1", "csinodes", "CSINode", true};
@@ -31,6 +33,8 @@ const struct kube_kind kube_subject_access_reviews = {
     "authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", true};
 const struct kube_kind kube_token_reviews = {"authentication.k8s.io", "v1", "tokenreviews",
                                              "TokenReview", true};
+const struct kube_kind kube_volume_attributes_classes = {
+    "storage.k8s.io", "v1", "volumeattributesclasses", "VolumeAttributesClass", true};
 const struct kube_kind kube_volume_snapshot_classes = {
     "snapshot.storage.k8s.io", "v1", "volumesnapshotclasses", "VolumeSnapshotClass", true};
 const struct kube_kind kube_volume_snapshot_contents = {

@@ -21,6 +21,7 @@ char *kube_kind_path(const struct kube_kind *kind, const char *ns, const char *n
 char *kube_kind_api_version(const struct kube_kind *kind);
 
 /* Kinds of Kubernetes itself that are used here. */
+extern const struct kube_kind kube_cluster_roles;
 extern const struct kube_kind kube_config_maps;
 extern const struct kube_kind kube_csi_drivers;
 extern const struct kube_kind kube_csi_nodes;
@@ -38,6 +39,7 @@ extern const struct kube_kind kube_secrets;
 extern const struct kube_kind kube_storage_classes;
 extern const struct kube_kind kube_subject_access_reviews;
 extern const struct kube_kind kube_token_reviews;
+extern const struct kube_kind kube_volume_attributes_classes;
 extern const struct kube_kind kube_volume_snapshot_classes;
 extern const struct kube_kind kube_volume_snapshot_contents;
 extern const struct kube_kind kube_volume_snapshots;

@@ -9,6 +9,10 @@
 #include "lib/kube/kube_time.h"
 #include "lib/kube/kube_write.h"
 
+/* An API server that is busy for a moment. */
+#define RELEASE_TRIES 5
+#define RELEASE_PAUSE_MS 1000
+
 struct kube_lease {
   struct kube_client *client;
   char *ns;
@@ -71,6 +75,7 @@ make(struct kube_lease *lease, struct error **err)
   CLEANUP(json_object_putp) struct json_object *json = json_object_new_object();
   json_put_text(json, lease->ns, "metadata", "namespace");
   json_put_text(json, lease->name, "metadata", "name");
+  json_put_text(json, KUBE_LEASE_MANAGER, "metadata", "labels", KUBE_LEASE_LABEL);
   json_put_at(json, spec_of(lease, true), "spec");
   return kube_create(lease->client, &kube_leases, json, NULL, err);
 }
@@ -135,12 +140,11 @@ kube_lease_try(struct kube_lease *lease, bool *ret_is_held, struct error **err)
   return 0;
 }
 
-int
-kube_lease_release(struct kube_lease *lease, struct error **err)
+static int
+remove_ours(struct kube_lease *lease, struct error **err)
 {
   CLEANUP(error_freep) struct error *failure = NULL;
   CLEANUP(kube_object_releasep) struct kube_object *present = NULL;
-  lease->held_until_ms = 0;
   if (kube_get(lease->client, &kube_leases, lease->ns, lease->name, &present, &failure) < 0)
     return failure->code == ERROR_NOT_FOUND ? 0
                                             : error_set(err, failure->code, "%s", failure->message);
@@ -148,4 +152,17 @@ kube_lease_release(struct kube_lease *lease, struct error **err)
   if (!holder || strcmp(holder, lease->holder) != 0)
     return 0;
   return kube_delete(lease->client, &kube_leases, present, err);
+}
+
+int
+kube_lease_release(struct kube_lease *lease, struct error **err)
+{
+  lease->held_until_ms = 0;
+  for (unsigned tries = 1;; tries++) {
+    CLEANUP(error_freep) struct error *failure = NULL;
+    if (remove_ours(lease, &failure) == 0)
+      return 0;
+    if (tries == RELEASE_TRIES || !kube_client_sleep(lease->client, RELEASE_PAUSE_MS))
+      return error_set(err, failure->code, "%s", failure->message);
+  }
 }

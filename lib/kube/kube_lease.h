@@ -9,6 +9,11 @@
 
 #include "lib/kube/kube_client.h"
 
+/* What tells ours from others' in the same namespace, and how a list of them is asked for. */
+#define KUBE_LEASE_LABEL "app.kubernetes.io/managed-by"
+#define KUBE_LEASE_MANAGER "imprint-populator"
+#define KUBE_LEASE_SELECTOR "app.kubernetes.io%2Fmanaged-by%3D" KUBE_LEASE_MANAGER
+
 struct kube_lease;
 
 /* name must do as a name of an object; the strings are copied. */
@@ -23,7 +28,8 @@ DEFINE_CLEANUP(struct kube_lease *, kube_lease_free)
 int kube_lease_try(struct kube_lease *lease, bool *ret_is_held, struct error **err);
 /* Whether the last renewal is young enough: else the work must stop. */
 bool kube_lease_is_held(const struct kube_lease *lease);
-/* Gives it up and removes it: the work is done. */
+/* Gives it up and removes it: the work is done. If the server does not let us, it goes later
+ * (kube_lease_sweep.h). */
 int kube_lease_release(struct kube_lease *lease, struct error **err);
 
 #endif

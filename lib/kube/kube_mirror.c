@@ -27,7 +27,7 @@ struct kube_mirror {
   struct kube_client *client;
   struct kube_mirror_options options;
   char *path;
-  char *labels; /* as part of a query, or "" */
+  char *selectors; /* as part of a query, or "" */
   pthread_t thread;
   bool is_started;
   char *version; /* where the watch goes on; NULL: list first */
@@ -37,6 +37,7 @@ struct kube_mirror {
   pthread_cond_t listed;
   bool is_listed;
   struct error *trouble; /* why it is not listed yet, or NULL */
+  int64_t cut_off_at_ms; /* 0: it follows the server */
   struct object_table table;
 };
 
@@ -61,6 +62,13 @@ kube_mirror_wait(struct kube_mirror *mirror, int64_t deadline_ms, struct error *
   if (mirror->trouble)
     return error_set(err, mirror->trouble->code, "%s", mirror->trouble->message);
   return error_set(err, ERROR_DEADLINE_EXCEEDED, "GET %s: no answer yet", mirror->path);
+}
+
+int64_t
+kube_mirror_cut_off_ms(struct kube_mirror *mirror)
+{
+  MUTEX_GUARD(&mirror->mutex);
+  return mirror->cut_off_at_ms ? clock_now_ms() - mirror->cut_off_at_ms : 0;
 }
 
 struct kube_object *
@@ -127,6 +135,31 @@ drop(struct kube_mirror *mirror, const char *ns, const char *name)
   tell(mirror, before, NULL);
 }
 
+/* ---- whether it can be followed ---------------------------------------------------------------
+ */
+
+/* failure NULL: it can. */
+static void
+note_link(struct kube_mirror *mirror, const struct error *failure)
+{
+  {
+    MUTEX_GUARD(&mirror->mutex);
+    if ((mirror->cut_off_at_ms != 0) == (failure != NULL))
+      return;
+    mirror->cut_off_at_ms = failure ? clock_now_ms() : 0;
+  }
+  if (mirror->options.cut_off)
+    mirror->options.cut_off(mirror->options.context, mirror->options.kind, failure);
+}
+
+/* A place that the server has forgotten, and a kind that it need not have, are in order. */
+static bool
+is_cut_off(const struct kube_mirror *mirror, const struct error *failure)
+{
+  return failure->code != ERROR_OUT_OF_RANGE &&
+         !(failure->code == ERROR_NOT_FOUND && mirror->options.is_optional);
+}
+
 /* ---- listing ----------------------------------------------------------------------------------
  */
 
@@ -135,8 +168,8 @@ list_page(struct kube_mirror *mirror, const char *next, struct object_table *lis
           char **ret_next, struct error **err)
 {
   CLEANUP(freep)
-  char *query = xasprintf("limit=%d%s%s%s", PAGE_OBJECTS, mirror->labels, next ? "&continue=" : "",
-                          next ? next : "");
+  char *query = xasprintf("limit=%d%s%s%s", PAGE_OBJECTS, mirror->selectors,
+                          next ? "&continue=" : "", next ? next : "");
   CLEANUP(json_object_putp) struct json_object *answer = NULL;
   const struct kube_request request = {.path = mirror->path, .query = query};
   if (kube_client_send(mirror->client, &request, &answer, err) < 0)
@@ -193,8 +226,10 @@ list(struct kube_mirror *mirror, struct error **err)
   struct object_table listed = {0};
   int r = list_all(mirror, &listed, err);
   bool is_absent = r < 0 && mirror->options.is_optional && (*err)->code == ERROR_NOT_FOUND;
-  if (r == 0 || is_absent)
+  if (r == 0 || is_absent) {
     adopt(mirror, &listed);
+    note_link(mirror, NULL);
+  }
   object_table_clear(&listed);
   if (r < 0)
     free(TAKE(mirror->version));
@@ -264,10 +299,11 @@ watch(struct kube_mirror *mirror, struct error **err)
   char *query =
       xasprintf("watch=true&allowWatchBookmarks=true&timeoutSeconds=%d"
                 "&resourceVersion=%s%s",
-                WATCH_S + (int)(strlen(mirror->path) % 60), mirror->version, mirror->labels);
+                WATCH_S + (int)(strlen(mirror->path) % 60), mirror->version, mirror->selectors);
   CLEANUP(kube_feed_closep) struct kube_feed *feed = NULL;
   if (kube_feed_open(mirror->client, mirror->path, query, SILENCE_S, &feed, err) < 0)
     return -1;
+  note_link(mirror, NULL);
   struct buffer text = {.limit = KUBE_WATCH_LINE_MAX_BYTES};
   int r = follow(mirror, feed, &text, err);
   buffer_clear(&text);
@@ -312,11 +348,22 @@ run(void *arg)
     if (failure->code == ERROR_OUT_OF_RANGE || failure->code == ERROR_NOT_FOUND)
       free(TAKE(mirror->version));
     log_debug("%s", failure->message);
+    if (is_cut_off(mirror, failure))
+      note_link(mirror, failure);
     int64_t ms = pause_ms(mirror, failure);
     note_trouble(mirror, TAKE(failure));
     if (!kube_client_sleep(mirror->client, ms))
       return NULL;
   }
+}
+
+static char *
+selectors_of(const struct kube_mirror_options *options)
+{
+  const char *labels = options->labels;
+  const char *name = options->name;
+  return xasprintf("%s%s%s%s", labels ? "&labelSelector=" : "", labels ? labels : "",
+                   name ? "&fieldSelector=metadata.name%3D" : "", name ? name : "");
 }
 
 struct kube_mirror *
@@ -326,7 +373,7 @@ kube_mirror_new(struct kube_client *client, const struct kube_mirror_options *op
   mirror->client = client;
   mirror->options = *options;
   mirror->path = kube_kind_path(options->kind, options->ns, NULL, NULL);
-  mirror->labels = options->labels ? xasprintf("&labelSelector=%s", options->labels) : xstrdup("");
+  mirror->selectors = selectors_of(options);
   (void)pthread_mutex_init(&mirror->mutex, NULL);
   condition_init(&mirror->listed);
   return mirror;
@@ -349,7 +396,7 @@ kube_mirror_free(struct kube_mirror *mirror)
     (void)pthread_join(mirror->thread, NULL);
   object_table_clear(&mirror->table);
   free(mirror->path);
-  free(mirror->labels);
+  free(mirror->selectors);
   free(mirror->version);
   error_free(mirror->trouble);
   (void)pthread_mutex_destroy(&mirror->mutex);

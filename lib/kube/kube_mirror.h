@@ -15,6 +15,7 @@
 struct kube_mirror_options {
   const struct kube_kind *kind;
   const char *ns;     /* NULL: of all namespaces */
+  const char *name;   /* only the one of this name, for whoever may see no other; NULL: all */
   const char *labels; /* a selector, or NULL */
   /* Of this kind there may be no definition on the server (a CRD of others): then there are simply
    * no objects, until there is. */
@@ -22,6 +23,9 @@ struct kube_mirror_options {
   /* Called by the mirror's thread for each change: before is NULL for what is new, after for what
    * is gone. It must not block. */
   void (*changed)(void *context, const struct kube_object *before, const struct kube_object *after);
+  /* Called by the same thread when the server cannot be followed any more, once, and with NULL when
+   * it can be again. Or NULL. */
+  void (*cut_off)(void *context, const struct kube_kind *kind, const struct error *failure);
   void *context;
 };
 
@@ -38,6 +42,9 @@ const struct kube_kind *kube_mirror_kind(const struct kube_mirror *mirror);
 /* Until the first list is complete. When it is not by then, on the clock of clock.h, the error is
  * what the server said last. */
 int kube_mirror_wait(struct kube_mirror *mirror, int64_t deadline_ms, struct error **err);
+
+/* For how long what is here may be old, because the server cannot be followed; 0: it is. */
+int64_t kube_mirror_cut_off_ms(struct kube_mirror *mirror);
 
 /* A reference, or NULL. ns is "" for kinds of the whole cluster. */
 struct kube_object *kube_mirror_get(struct kube_mirror *mirror, const char *ns, const char *name);

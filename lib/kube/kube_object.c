@@ -50,6 +50,12 @@ kube_object_release(struct kube_object *object)
   free(object);
 }
 
+bool
+kube_object_stays(const struct kube_object *now, const struct kube_object *known)
+{
+  return !now->is_deleting && strcmp(now->uid, known->uid) == 0;
+}
+
 const char *
 kube_object_label(const struct kube_object *object, const char *name)
 {

@@ -27,6 +27,9 @@ struct kube_object *kube_object_hold(struct kube_object *object);
 void kube_object_release(struct kube_object *object);
 DEFINE_CLEANUP(struct kube_object *, kube_object_release)
 
+/* Whether what has its name now is the object that was known, and is not about to go. */
+bool kube_object_stays(const struct kube_object *now, const struct kube_object *known);
+
 /* NULL when it is not there. */
 const char *kube_object_label(const struct kube_object *object, const char *name);
 const char *kube_object_annotation(const struct kube_object *object, const char *name);

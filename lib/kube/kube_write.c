@@ -123,19 +123,35 @@ kube_patch_status(struct kube_client *client, const struct kube_kind *kind,
   return kube_patch(client, kind, object, "status", patch, err);
 }
 
-int
-kube_delete(struct kube_client *client, const struct kube_kind *kind,
-            const struct kube_object *object, struct error **err)
+static int
+delete_if(struct kube_client *client, const struct kube_kind *kind,
+          const struct kube_object *object, const char *version, struct error **err)
 {
   CLEANUP(freep) char *path = kube_kind_path(kind, object->ns, object->name, NULL);
   CLEANUP(json_object_putp) struct json_object *options = json_object_new_object();
   json_put_text(options, object->uid, "preconditions", "uid");
+  if (version)
+    json_put_text(options, version, "preconditions", "resourceVersion");
   json_put_text(options, "Background", "propagationPolicy");
   const struct kube_request request = {.method = "DELETE", .path = path, .body = options};
   CLEANUP(error_freep) struct error *failure = NULL;
   if (kube_client_send(client, &request, NULL, &failure) == 0 || failure->code == ERROR_NOT_FOUND)
     return 0;
   return error_set(err, failure->code, "%s", failure->message);
+}
+
+int
+kube_delete(struct kube_client *client, const struct kube_kind *kind,
+            const struct kube_object *object, struct error **err)
+{
+  return delete_if(client, kind, object, NULL, err);
+}
+
+int
+kube_delete_unchanged(struct kube_client *client, const struct kube_kind *kind,
+                      const struct kube_object *object, struct error **err)
+{
+  return delete_if(client, kind, object, object->version, err);
 }
 
 /* ---- finalizers -------------------------------------------------------------------------------

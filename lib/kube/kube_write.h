@@ -36,6 +36,9 @@ int kube_patch_status(struct kube_client *client, const struct kube_kind *kind,
 /* By uid, and in the background. What is gone already is gone. */
 int kube_delete(struct kube_client *client, const struct kube_kind *kind,
                 const struct kube_object *object, struct error **err);
+/* The same, if it is still in that version; else ABORTED. */
+int kube_delete_unchanged(struct kube_client *client, const struct kube_kind *kind,
+                          const struct kube_object *object, struct error **err);
 
 /* Of kinds that are not Kubernetes' own the list is read-modify-write: ABORTED when the object is
  * not in that version any more. */

@@ -122,6 +122,37 @@ net_policy_is_public(const struct in6_addr *address)
   return true;
 }
 
+bool
+net_policy_is_private(const struct in6_addr *address)
+{
+  static const struct network networks[] = {
+      {"::ffff:10.0.0.0", IPV4_BITS_BEFORE + 8},
+      {"::ffff:172.16.0.0", IPV4_BITS_BEFORE + 12},
+      {"::ffff:192.168.0.0", IPV4_BITS_BEFORE + 16},
+      {"fc00::", 7},
+  };
+  struct in6_addr ec2_metadata;
+  (void)inet_pton(AF_INET6, "fd00:ec2::254", &ec2_metadata);
+  if (is_in_network(address, &ec2_metadata, 128))
+    return false;
+  for (size_t i = 0; i < sizeof(networks) / sizeof(networks[0]); i++) {
+    struct in6_addr network;
+    (void)inet_pton(AF_INET6, networks[i].address, &network);
+    if (is_in_network(address, &network, networks[i].bits))
+      return true;
+  }
+  return false;
+}
+
+bool
+net_policy_is_private_host(const struct sockaddr *address)
+{
+  struct in6_addr host;
+  uint16_t port;
+  return take_apart(address, sizeof(struct sockaddr_storage), &host, &port) &&
+         net_policy_is_private(&host);
+}
+
 /* ---- rules -------------------------------------------------------------------------------------
  */
 
@@ -173,6 +204,19 @@ net_policy_add_public(struct net_policy *policy, uint16_t port)
 {
   net_policy_add(policy,
                  &(struct net_rule){.is_public = true, .first_port = port, .last_port = port});
+}
+
+void
+net_policy_add_private(struct net_policy *policy, uint16_t port)
+{
+  net_policy_add(policy,
+                 &(struct net_rule){.is_private = true, .first_port = port, .last_port = port});
+}
+
+void
+net_policy_add_any(struct net_policy *policy, uint16_t port)
+{
+  net_policy_add(policy, &(struct net_rule){.first_port = port, .last_port = port});
 }
 
 void
@@ -257,6 +301,17 @@ net_policy_add_text(struct net_policy *policy, const char *text, struct error **
   return 0;
 }
 
+int
+net_policy_add_list(struct net_policy *policy, const char *text, struct error **err)
+{
+  for (const char *at = text; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+    CLEANUP(freep) char *one = xstrndup(at, strcspn(at, ","));
+    if (net_policy_add_text(policy, one, err) < 0)
+      return -1;
+  }
+  return 0;
+}
+
 static bool
 add_nameserver(struct net_policy *policy, const char *address)
 {
@@ -316,6 +371,16 @@ allows_path(const struct net_policy *policy, const struct sockaddr *address, soc
   return false;
 }
 
+static bool
+covers(const struct net_rule *rule, const struct in6_addr *host)
+{
+  if (rule->is_public)
+    return net_policy_is_public(host);
+  if (rule->is_private)
+    return net_policy_is_private(host);
+  return is_in_network(host, &rule->network, rule->bits);
+}
+
 bool
 net_policy_allows(const struct net_policy *policy, const struct sockaddr *address, socklen_t len,
                   bool is_datagram)
@@ -330,9 +395,7 @@ net_policy_allows(const struct net_policy *policy, const struct sockaddr *addres
     return false;
   for (size_t i = 0; i < policy->rule_count; i++) {
     const struct net_rule *rule = &policy->rules[i];
-    bool is_inside = rule->is_public ? net_policy_is_public(&host)
-                                     : is_in_network(&host, &rule->network, rule->bits);
-    if (is_inside && rule->is_datagram == is_datagram && port >= rule->first_port &&
+    if (covers(rule, &host) && rule->is_datagram == is_datagram && port >= rule->first_port &&
         port <= rule->last_port)
       return true;
   }

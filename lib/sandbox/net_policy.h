@@ -20,6 +20,7 @@ struct net_rule {
   struct in6_addr network;
   uint8_t bits;        /* of 128 */
   bool is_public;      /* every address of the public internet; network and bits do not matter */
+  bool is_private;     /* every address of private networks, likewise */
   bool is_passing;     /* only until net_policy_drop_passing() */
   bool is_datagram;    /* UDP; else TCP */
   uint16_t first_port; /* … to last_port, which belongs to it */
@@ -45,12 +46,19 @@ void net_policy_add_host(struct net_policy *policy, const struct sockaddr *addre
  * lead to, any other, so its own addresses say little; what matters is to keep away from what is
  * inside. */
 void net_policy_add_public(struct net_policy *policy, uint16_t port);
+/* TCP to all private networks: what a site numbers by itself (RFC 1918, RFC 4193). Loopback, links
+ * and metadata services are none of them. */
+void net_policy_add_private(struct net_policy *policy, uint16_t port);
+/* TCP to every address there is. */
+void net_policy_add_any(struct net_policy *policy, uint16_t port);
 /* TCP to everywhere, for a while. */
 void net_policy_add_passing(struct net_policy *policy);
 void net_policy_drop_passing(struct net_policy *policy);
 /* TCP to what a person wrote: "10.0.0.0/24", "10.0.0.7:443", "10.0.0.0/8:6800-7568",
  * "[fd00::/64]:3300", "fd00::1". */
 int net_policy_add_text(struct net_policy *policy, const char *text, struct error **err);
+/* Several of these, with commas between them. */
+int net_policy_add_list(struct net_policy *policy, const char *text, struct error **err);
 /* UDP and TCP to the servers of a resolv.conf; where it names none, to the one on this machine. */
 void net_policy_add_nameservers(struct net_policy *policy, const char *resolv_conf);
 void net_policy_add_path(struct net_policy *policy, const char *path);
@@ -60,6 +68,10 @@ bool net_policy_allows(const struct net_policy *policy, const struct sockaddr *a
 
 /* Whether the address is one that the whole internet agrees on. */
 bool net_policy_is_public(const struct in6_addr *address);
+/* Whether it is one of a site's own. */
+bool net_policy_is_private(const struct in6_addr *address);
+/* The same of an address as sockets take it. */
+bool net_policy_is_private_host(const struct sockaddr *address);
 
 /* Room for the result of net_policy_text(). */
 #define NET_POLICY_TEXT_MAX 128

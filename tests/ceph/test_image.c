@@ -218,6 +218,9 @@ test_flattening_cuts_the_tie_and_may_be_stopped(void)
   CLEANUP(error_freep) struct error *err = NULL;
   CHECK_NUMBER(image_flatten(image, stop_at_once, &calls, &err), -1);
   CU_ASSERT_PTR_NOT_NULL(err);
+  uint64_t flags = 1;
+  REQUIRE(rbd_get_flags(image_rbd(image), &flags) == 0);
+  CHECK_NUMBER(flags, 0); /* its object map is as good as before */
   CU_ASSERT(calls > 0);
   CHECK_NUMBER(image_flatten(image, see_progress, &percent, NULL), 0);
   CU_ASSERT(percent > 0 && percent <= 100);
@@ -230,6 +233,32 @@ test_flattening_cuts_the_tie_and_may_be_stopped(void)
   drop_image(place.pool, parent);
   check_byte(place.pool, id, 56 * MIB, 'p');
   drop_image(place.pool, child);
+}
+
+/* As a client leaves it that was killed before it wrote what it had entered in the object map. */
+static void
+test_flattening_copies_what_only_the_object_map_has(void)
+{
+  const char *parent = named("parent"), *child = named("child");
+  CLEANUP(freep) char *parent_id = make_image(place.pool, parent, 16 * MIB);
+  write_image(place.pool, parent_id, 4 * MIB, 10, 'p');
+  (void)snapshot_image(place.pool, parent_id, "s");
+  clone_image(place.pool, parent, "s", place.pool, child);
+  CLEANUP(freep) char *id = NULL;
+  REQUIRE(directory_id_of(place.pool, child, &id, NULL) == 0);
+  write_image(place.pool, id, 5 * MIB, 10, 'c');
+  CLEANUP(freep) char *object = xasprintf("rbd_data.%s.%016x", id, 1);
+  REQUIRE(rados_remove(place.pool->ioctx, object) == 0);
+  check_byte(place.pool, id, 4 * MIB, 'p');
+  struct image *image = open_image(place.pool, id);
+  CHECK_NUMBER(image_flatten(image, NULL, NULL, NULL), 0);
+  uint64_t flags = 1;
+  REQUIRE(rbd_get_flags(image_rbd(image), &flags) == 0);
+  CHECK_NUMBER(flags, 0);
+  image_close(image);
+  check_byte(place.pool, id, 4 * MIB, 'p');
+  drop_image(place.pool, child);
+  drop_image(place.pool, parent);
 }
 
 struct opener {
@@ -509,6 +538,7 @@ CEPH_MAIN("ceph/image", UNIT_TEST(test_an_image_has_the_layout_that_was_asked_fo
           UNIT_TEST(test_a_clone_reads_its_parent_from_another_place),
           UNIT_TEST(test_a_clone_of_what_is_not_there_is_not_found),
           UNIT_TEST(test_flattening_cuts_the_tie_and_may_be_stopped),
+          UNIT_TEST(test_flattening_copies_what_only_the_object_map_has),
           UNIT_TEST(test_threads_share_one_handle_and_one_watch),
           UNIT_TEST(test_opening_and_closing_may_meet),
           UNIT_TEST(test_an_open_image_outlives_the_location_it_was_opened_by),

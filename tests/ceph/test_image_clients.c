@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/memory.h"
 #include "lib/ceph/image_reader.h"
 #include "tests/ceph/place.h"
@@ -18,6 +19,12 @@ check_count(const char *id, size_t expected, bool has_other)
   bool any = !has_other;
   CHECK_NUMBER(image_clients_any_other(place.pool, id, &any, &err), 0);
   CHECK_NUMBER(any, has_other);
+  struct image_client_ids ids;
+  int64_t began_ms = clock_now_ms();
+  REQUIRE(image_clients_ids(place.pool, id, &ids, &err) == 0);
+  CU_ASSERT_TRUE(clock_now_ms() - began_ms < 1000); /* they have answered */
+  CHECK_NUMBER(ids.count, expected);
+  image_client_ids_clear(&ids);
 }
 
 static void
@@ -40,6 +47,10 @@ test_a_client_shows_while_it_has_the_image_open(void)
   /* "v2:1.2.3.4:0/5" and "1.2.3.4:0/5": the blocklist takes both. */
   CU_ASSERT_PTR_NOT_NULL(strstr(cluster->address, strchr(clients.items[0].address, '/')));
   image_clients_clear(&clients);
+  struct image_client_ids ids;
+  REQUIRE(image_clients_ids(place.pool, id, &ids, NULL) == 0);
+  CHECK_NUMBER(ids.items[0], cluster_client_id(cluster));
+  image_client_ids_clear(&ids);
   image_close(image);
   check_count(id, 0, false);
   location_close(theirs);

@@ -35,6 +35,7 @@ parse_flag(const char *name, struct arguments *arguments)
       {"--abort", &arguments->is_abort},
       {"--allow-local", &arguments->options.http.allow_local_addresses},
       {"--path-style", &arguments->options.s3.path_style},
+      {"--host-style", &arguments->options.s3.host_style},
   };
   for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
     if (strcmp(name, flags[i].name) == 0)

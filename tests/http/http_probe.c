@@ -111,6 +111,7 @@ print(const struct source *source, const struct buffer *out)
   printf("{\"size\": %" PRIu64 ", \"bytes\": %zu, \"can_seek\": %s, \"can_resume\": %s, ",
          source->size == SOURCE_SIZE_UNKNOWN ? 0 : source->size, out->len,
          source->can_seek ? "true" : "false", source->can_resume ? "true" : "false");
+  printf("\"is_end_unproven\": %s, ", source->is_end_unproven ? "true" : "false");
   printf("\"is_size_known\": %s, ", source->size == SOURCE_SIZE_UNKNOWN ? "false" : "true");
   arguments_print_text("label", source->label);
   printf(", ");

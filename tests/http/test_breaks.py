@@ -279,12 +279,34 @@ def test_chunked_ranges_of_the_right_length_are_read():
         check(probe(server.url(), *PIECES))
 
 
-def test_a_file_that_ends_with_the_connection_is_refused():
+def test_a_file_that_ends_with_the_connection_is_no_proof():
+    """It is given, and told from one that has an end of its own."""
 
     def handle(request, reply):
         reply.head(200)
         reply.send(FILE.data)
         reply.close()
+
+    with FaultServer(handle) as server:
+        outcome = probe(server.url(), *STREAM)
+    check(outcome)
+    assert outcome.is_end_unproven and not outcome.is_size_known
+    with FaultServer(FILE.serve) as server:
+        assert not probe(server.url(), *STREAM).is_end_unproven
+
+
+def test_an_end_is_not_lost_on_the_way():
+    """The first answer would have had one, and was cut off: another one without is not believed."""
+
+    def handle(request, reply):
+        if request.number < 2:
+            reply.head(200, {"Transfer-Encoding": "chunked"})
+            reply.chunk(FILE.data[:1_000_000])
+            reply.reset()
+        else:
+            reply.head(200)
+            reply.send(FILE.data)
+            reply.close()
 
     with FaultServer(handle) as server:
         outcome = probe(server.url(), *STREAM)
@@ -397,3 +419,56 @@ def test_a_pause_before_the_next_attempt_is_cancelled_too():
         outcome = probe(server.url(), *STREAM, "--retry-first-ms", 60000, "--cancel", 500)
     assert outcome.error == "CANCELLED"
     assert outcome.seconds < 5
+
+
+# Servers that heed ranges, and then do not.
+
+
+def heedless(numbers, file=FILE, other=None, ends=None):
+    """The answers to these requests (by number) are the whole file, or another one; those before are right
+    but break off."""
+
+    def handle(request, reply):
+        if request.number in numbers:
+            (other or file).serve(request, reply, ranges=False)
+            return
+        status, headers, body = file.answer(request)
+        reply.head(status, headers)
+        reply.send(body[:ends] if ends and len(body) > 1 and request.number < numbers[0] else body)
+        if ends and len(body) > 1:
+            reply.close()
+
+    return handle
+
+
+@MODES
+def test_ranges_that_are_not_heeded_for_a_moment(mode):
+    with FaultServer(heedless(range(3, 6), ends=100_000)) as server:
+        check(probe(server.url(), *mode))
+
+
+def test_a_stream_goes_on_without_ranges():
+    with FaultServer(heedless(range(3, 1000), ends=1_000_000)) as server:
+        check(probe(server.url(), *STREAM))
+    assert server.sent < 8 * len(FILE.data)
+
+
+def test_pieces_do_not_go_on_without_ranges():
+    with FaultServer(heedless(range(3, 1000))) as server:
+        outcome = probe(server.url(), *PIECES)
+    assert outcome.error == "UNAVAILABLE" and "parts before" in outcome.message
+
+
+@MODES
+def test_another_file_without_ranges_is_not_taken(mode):
+    with FaultServer(heedless(range(3, 1000), other=File(seed=2, etag='"v2"'), ends=100_000)) as server:
+        outcome = probe(server.url(), *mode)
+    assert outcome.error == "FAILED_PRECONDITION" and "changed" in outcome.message
+
+
+def test_a_file_without_a_version_is_not_gone_on_with():
+    """Nothing would tell whether its beginning is the one that was read."""
+    file = File(etag=None, modified=None)
+    with FaultServer(heedless(range(3, 1000), file=file, ends=1_000_000)) as server:
+        outcome = probe(server.url(), *STREAM)
+    assert outcome.error == "UNIMPLEMENTED" and "whole file" in outcome.message

@@ -41,13 +41,54 @@ def lie(mode, twist, **options):
 
 @MODES
 @pytest.mark.parametrize("value", [
-    "bytes 1-100/3000000", "bytes 0-99/3000000", "bytes 0-2999999/*", "bytes */3000000", "nonsense",
+    "bytes 1-100/3000000", "bytes 0-99/3000000", "bytes 0-99/*", "bytes */3000000", "nonsense",
     "bytes 0-18446744073709551616/18446744073709551617", "bytes 5-4/3000000"
 ])
 def test_a_wrong_content_range_is_data_loss(mode, value):
     outcome = lie(mode, replaced("Content-Range", value))
     assert outcome.error == "DATA_LOSS"
     assert "cannot be right" in outcome.message
+
+
+def without_total(request, reply, file=FILE):
+    """As RFC 9110 allows it: a part, and not how much there is."""
+    status, headers, body = file.answer(request)
+    if status == 206:
+        headers["Content-Range"] = headers["Content-Range"].partition("/")[0] + "/*"
+    reply.head(status, headers)
+    reply.send(body)
+
+
+def test_a_server_need_not_say_of_how_much_it_sends_a_part():
+    """It is asked for the whole, which has an end."""
+    with FaultServer(without_total) as server:
+        outcome = probe(server.url(), *STREAM)
+    assert outcome.is_good and outcome.sha256 == FILE.sha256
+    assert outcome.size == len(FILE.data) and not outcome.can_seek
+    assert len(server.requests) == 3
+
+
+@MODES
+def test_who_has_said_it_once_need_not_say_it_again(mode):
+
+    def handle(request, reply):
+        (FILE.serve if request.number == 0 else without_total)(request, reply)
+
+    with FaultServer(handle) as server:
+        outcome = probe(server.url(), *mode)
+    assert outcome.is_good and outcome.sha256 == FILE.sha256
+
+
+def test_who_never_says_where_the_file_ends_is_refused():
+
+    def handle(request, reply):
+        reply.head(206, {"Content-Range": "bytes 0-99/*", "Content-Length": 100})
+        reply.send(FILE.data[:100])
+
+    with FaultServer(handle) as server:
+        outcome = probe(server.url(), *STREAM)
+    assert outcome.error == "DATA_LOSS"
+    assert len(outcome.message) < 200 and "18446744073709551" not in outcome.message
 
 
 @MODES

@@ -279,15 +279,34 @@ def test_lost_answers_are_made_up_for(s3, store):
         s3.abort_multipart_upload(Bucket=BUCKET, Key="lost", UploadId=upload["UploadId"])
 
 
+def test_an_error_in_a_good_answer_may_pass(s3, store):
+    told = []
+
+    def fail(request, reply):
+        if request.method != "POST" or "uploadId" not in request.target or len(told) == 2:
+            return False
+        told.append(request)
+        reply.answer(200, {}, b"<Error><Code>SlowDown</Code><Message>later</Message></Error>")
+        return True
+
+    with through(store, lambda request, body: body, before=fail) as between:
+        outcome = put({**store, "plain": between.url("")}, "slow", DATA)
+    assert outcome.is_good and len(told) == 2, outcome.values
+    assert fetch(store, "slow", *PIECES).sha256 == SHA256
+
+
 def test_an_error_in_a_good_answer_is_an_error(s3, store):
 
-    def spoil(request, body):
-        if request.method == "POST" and "uploadId" in request.target:
-            return b"<Error><Code>InternalError</Code><Message>oops</Message></Error>"
-        return body
+    def fail(request, reply):
+        if request.method != "POST" or "uploadId" not in request.target:
+            return False
+        reply.answer(200, {}, b"<Error><Code>InternalError</Code><Message>oops</Message></Error>")
+        return True
 
-    with through(store, spoil) as between:
+    with through(store, lambda request, body: body, before=fail) as between:
         outcome = put({**store, "plain": between.url("")}, "failed", DATA)
+    for upload in uploads(s3, "failed"):
+        s3.abort_multipart_upload(Bucket=BUCKET, Key="failed", UploadId=upload["UploadId"])
     assert outcome.error == "UNAVAILABLE"
     assert "InternalError: oops" in outcome.message
 

@@ -62,9 +62,15 @@ test_the_highest_is_chosen(void)
   const char *const equal[] = {"1.2", "v1.2.0", "1.2.0", NULL};
   const char *const none[] = {"latest", "devel", NULL};
   const char *const early[] = {"1.9.0", "2.0.0-rc.1", NULL};
+  const char *const earliest[] = {"2.0.0-rc.1", "2.0.0-rc.2", NULL};
+  const char *const days[] = {"20240101", "1.10.2", "1.9.0", "20250101", NULL};
+  const char *const numbers[] = {"39", "40", "41-rc1", NULL};
   CHECK_STRING(semver_highest(tags), "v34.0.1");
   CHECK_STRING(semver_highest(equal), "v1.2.0");
-  CHECK_STRING(semver_highest(early), "2.0.0-rc.1");
+  CHECK_STRING(semver_highest(early), "1.9.0");
+  CHECK_STRING(semver_highest(earliest), "2.0.0-rc.2");
+  CHECK_STRING(semver_highest(days), "1.10.2");
+  CHECK_STRING(semver_highest(numbers), "40");
   CU_ASSERT_PTR_NULL(semver_highest(none));
 }
 

@@ -63,6 +63,27 @@ test_what_is_not_said_is_known(void)
 }
 
 static void
+test_what_ends_with_its_connection(void)
+{
+  static const struct {
+    const char *status;
+    const char *field;
+    bool is_unframed;
+  } table[] = {{"HTTP/1.0 200 OK\r\n", "Server: x\r\n", true},
+               {"HTTP/1.1 200 OK\r\n", "Connection: close\r\n", true},
+               {"HTTP/1.1 200 OK\r\n", "Content-Length: 0\r\n", false},
+               {"HTTP/1.1 200 OK\r\n", "Transfer-Encoding: chunked\r\n", false},
+               {"HTTP/1.1 206 Part\r\n", "Content-Range: bytes 0-9/10\r\n", false}};
+  for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+    struct http_head head;
+    http_head_init(&head);
+    FEED(&head, table[i].status, table[i].field, "\r\n");
+    CHECK_ROW(http_head_is_unframed(&head) == table[i].is_unframed, table[i].field);
+    http_head_clear(&head);
+  }
+}
+
+static void
 test_encodings_that_say_nothing_are_left_out(void)
 {
   struct http_head head;
@@ -184,7 +205,7 @@ test_too_many_headers_are_a_fault(void)
 }
 
 UNIT_MAIN("lib/http/http_head", UNIT_TEST(test_fields_that_matter_are_kept),
-          UNIT_TEST(test_what_is_not_said_is_known),
+          UNIT_TEST(test_what_is_not_said_is_known), UNIT_TEST(test_what_ends_with_its_connection),
           UNIT_TEST(test_encodings_that_say_nothing_are_left_out),
           UNIT_TEST(test_an_interim_answer_is_forgotten), UNIT_TEST(test_trailers_change_nothing),
           UNIT_TEST(test_faults_are_remembered), UNIT_TEST(test_the_same_said_twice_is_no_fault),

@@ -86,7 +86,37 @@ test_a_patch_that_would_change_nothing_is_told(void)
   }
 }
 
+static void
+test_what_is_wanted_no_more_is_taken_away(void)
+{
+  static const struct {
+    const char *before;
+    const char *after;
+    const char *patch;
+  } rows[] = {
+      {"{\"a\":1,\"b\":2}", "{\"a\":1}", "{\"a\":1,\"b\":null}"},
+      {"{\"a\":1}", "{\"a\":2,\"b\":3}", "{\"a\":2,\"b\":3}"},
+      {"{\"s\":{\"http\":{\"url\":\"u\"}}}", "{\"s\":{\"s3\":{}}}",
+       "{\"s\":{\"s3\":{},\"http\":null}}"},
+      {"{\"a\":{\"x\":1}}", "{\"a\":[1]}", "{\"a\":[1]}"},
+      {"{\"a\":[1,2]}", "{\"a\":[1]}", "{\"a\":[1]}"},
+      {"{\"a\":null}", "{}", "{\"a\":null}"},
+      {"7", "{\"a\":1}", "{\"a\":1}"},
+  };
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    CLEANUP(json_object_putp) struct json_object *before = parse(rows[i].before);
+    CLEANUP(json_object_putp) struct json_object *after = parse(rows[i].after);
+    CLEANUP(json_object_putp) struct json_object *patch = json_patch_between(before, after);
+    CLEANUP(json_object_putp) struct json_object *wanted = parse(rows[i].patch);
+    CHECK_ROW(json_object_equal(patch, wanted), rows[i].patch);
+  }
+  CLEANUP(json_object_putp) struct json_object *first = parse("{\"a\":1}");
+  CLEANUP(json_object_putp) struct json_object *all = json_patch_between(NULL, first);
+  CU_ASSERT_TRUE(json_object_equal(all, first));
+}
+
 UNIT_MAIN("lib/kube/json", UNIT_TEST(test_a_value_and_nothing_behind_it),
           UNIT_TEST(test_ways_lead_to_values_of_their_type_or_to_nothing),
           UNIT_TEST(test_values_are_put_where_nothing_was),
-          UNIT_TEST(test_a_patch_that_would_change_nothing_is_told))
+          UNIT_TEST(test_a_patch_that_would_change_nothing_is_told),
+          UNIT_TEST(test_what_is_wanted_no_more_is_taken_away))

@@ -250,6 +250,20 @@ test_nameservers_come_from_the_file(void)
 }
 
 static void
+test_lists_are_networks_between_commas(void)
+{
+  struct net_policy policy = {0};
+  struct error *err = NULL;
+  CHECK_NUMBER(net_policy_add_list(&policy, "10.0.0.0/24:443,fd00::1,10.1.0.7", NULL), 0);
+  CU_ASSERT(allows(&policy, "10.0.0.9", 443) && allows(&policy, "fd00::1", 22));
+  CU_ASSERT(allows(&policy, "10.1.0.7", 22));
+  CHECK_NUMBER(policy.rule_count, 3);
+  CHECK_NUMBER(net_policy_add_list(&policy, "10.0.0.1,,10.0.0.2", &err), -1);
+  CHECK_ERROR(&err, ERROR_INVALID_ARGUMENT, "is not a network");
+  net_policy_clear(&policy);
+}
+
+static void
 test_policies_add_up(void)
 {
   struct net_policy policy = {0}, more = {0};
@@ -306,6 +320,7 @@ UNIT_MAIN("lib/sandbox/net_policy", UNIT_TEST(test_nothing_is_allowed_without_ru
           UNIT_TEST(test_hosts_count_whatever_their_own_port),
           UNIT_TEST(test_sockets_are_allowed_by_their_exact_path),
           UNIT_TEST(test_short_addresses_are_refused),
-          UNIT_TEST(test_nameservers_come_from_the_file), UNIT_TEST(test_policies_add_up),
+          UNIT_TEST(test_nameservers_come_from_the_file),
+          UNIT_TEST(test_lists_are_networks_between_commas), UNIT_TEST(test_policies_add_up),
           UNIT_TEST(test_addresses_are_shown_as_people_write_them),
           UNIT_TEST(test_what_passes_goes_and_the_rest_stays))
