@@ -7,7 +7,6 @@
 #include "lib/base/text.h"
 
 #define KEY_COPYING "imprint.copying"
-#define KEY_FLATTENING "imprint.flattening"
 #define KEY_FORMATTING "imprint.formatting"
 #define KEY_NAME "imprint.name"
 #define KEY_SOURCE "imprint.source"
@@ -54,7 +53,7 @@ record_write_copying(const struct record *record, const char *image_id, struct s
 void
 record_write_flattening(const char *image_id, struct string_map *metadata)
 {
-  string_map_set(metadata, KEY_FLATTENING, image_id);
+  string_map_set(metadata, RECORD_FLATTENING, image_id);
 }
 
 void
@@ -85,7 +84,7 @@ record_is_copying(const struct string_map *metadata, const char *image_id)
 bool
 record_is_flattening(const struct string_map *metadata, const char *image_id)
 {
-  return is_marked(metadata, KEY_FLATTENING, image_id);
+  return is_marked(metadata, RECORD_FLATTENING, image_id);
 }
 
 bool

@@ -9,7 +9,8 @@
  *   imprint.node.<node>     published to this node, "rw" or "ro"
  *   imprint.copying         the image's own id: a full copy that was begun and is not finished
  *   imprint.doomed          it was not finished in time, and is removed (lib/ceph/unfinished.h)
- *   imprint.flattening      the image's own id: it is being copied free of its parents
+ *   imprint.flattening      the image's own id: it is being copied free of its parents, or will be
+ *   imprint.flattener       the Ceph client that does, or did (lib/ceph/flattener_mark.h)
  *   imprint.formatting      the image's own id: a node has found it blank and makes its filesystem
  *
  * librbd copies the metadata of an image to its clones. The id in `ready` is therefore what counts:
@@ -27,6 +28,8 @@
 #define RECORD_NODE_PREFIX "imprint.node."
 /* The commit record's key. */
 #define RECORD_READY "imprint.ready"
+/* … of the mark of volumes whose chain of clones is to be cut. */
+#define RECORD_FLATTENING "imprint.flattening"
 
 /* What was asked for: everything about it that the image itself cannot tell. */
 struct record {
