@@ -4,13 +4,15 @@
 
 # krbd and nbd need a kernel that has them: a virtual machine, which reaches Ceph in a network of its
 # own. Figures of it are slow, as there is no KVM; ratios are of one machine each.
-if [[ -z ${BENCH_NETWORK:-} ]]; then
-  export BENCH_NETWORK=10.99.0.1
-  exec unshare --net bash "$0" "$@"
-fi
 
 source "$(dirname "$(realpath "$0")")/../tests/env/env.sh"
 source "$ROOT/tests/env/guest.sh"
+
+if [[ -z ${BENCH_NETWORK:-} ]]; then
+  step "Fetch Debian's kernel" debian_kernel # while there is a way to the packages
+  process_must network env BENCH_NETWORK=10.99.0.1 unshare --net bash "$0" "$@"
+  exit
+fi
 
 GUEST_PROGRAMS+=(/usr/bin/fio /usr/sbin/blockdev)
 

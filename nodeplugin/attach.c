@@ -10,19 +10,18 @@
 #include "lib/base/log.h"
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
-#include "lib/ceph/image_clients.h"
 #include "nodeplugin/block_device.h"
+#include "nodeplugin/device_size.h"
 #include "nodeplugin/device_use.h"
+#include "nodeplugin/io_watch.h"
 #include "nodeplugin/mapper_table.h"
+#include "nodeplugin/nbd_server.h"
 #include "nodeplugin/read_only_view.h"
 #include "nodeplugin/sys_call.h"
 
-/* The controller opens an image for a moment to grow, clone or snapshot it; a node that unstages
- * lets go at once. Whoever has it longer is refused to. */
-#define OTHERS_WAIT_MS 3000
-#define OTHERS_PAUSE_MS 200
-#define SIZE_WAIT_MS 30000
 #define UNUSED_WAIT_MS 5000
+#define CLIENT_WAIT_MS 30000
+#define CLIENT_PAUSE_MS 100
 
 /* ---- unmapping by force, as unmapOptions asks for it: kept as a file, because unstaging must not
  * depend on Ceph. Lost, it is done without force. ------------------------------------------------
@@ -44,46 +43,6 @@ write_force_mark(const struct node *node, const struct volume_id *id)
 }
 
 /* ---- attaching ------------------------------------------------------------------------------- */
-
-/* The address of a client that must not have the image, to be freed; NULL when there is none. */
-static int
-find_other(const struct volume *volume, enum attach_others others, char **ret_address,
-           struct error **err)
-{
-  bool any = false;
-  struct image_clients clients = {0};
-  *ret_address = NULL;
-  if (others == ATTACH_WITH_READERS)
-    return image_clients_writer(volume->location, volume->id.image_id, ret_address, err);
-  if (image_clients_any(volume->location, volume->id.image_id, &any, err) < 0 ||
-      (any && image_clients_list(volume->location, volume->id.image_id, &clients, err) < 0))
-    return -1;
-  if (clients.count > 0)
-    *ret_address = xstrdup(clients.items[0].address);
-  image_clients_clear(&clients);
-  return 0;
-}
-
-static int
-check_others(const struct volume *volume, enum attach_others others, struct error **err)
-{
-  int64_t deadline_ms = clock_now_ms() + OTHERS_WAIT_MS;
-  while (others != ATTACH_SHARED) {
-    CLEANUP(freep) char *address = NULL;
-    if (find_other(volume, others, &address, err) < 0)
-      return -1;
-    if (!address)
-      return 0;
-    if (clock_now_ms() > deadline_ms)
-      return error_set(err, ERROR_FAILED_PRECONDITION,
-                       "the Ceph client at %s %s, and its access mode %s; a node that died is let "
-                       "go of after 30 s",
-                       address, others == ATTACH_ALONE ? "has it open" : "writes to it",
-                       others == ATTACH_ALONE ? "allows one node only" : "allows readers only");
-    (void)nanosleep(&(struct timespec){.tv_nsec = OTHERS_PAUSE_MS * 1000000L}, NULL);
-  }
-  return 0;
-}
 
 /* A limit of 0 is none. */
 static bool
@@ -137,27 +96,94 @@ choose_and_map(struct node *node, const struct volume *volume, const struct atta
   log_info("image '%s/%s' is mapped by %s: %s", volume->location->label, volume->image_name,
            mapper->name, why);
   /* What a call that died has left of a device that never was: it may hold the image itself. */
+  alone_note_remove(&node->env, &volume->id);
   if (mapper_unmap(&node->env, &volume->id, false, err) < 0 ||
-      check_others(volume, wish->others, err) < 0)
+      (wish->is_read_only && other_nodes_call_flattening_off(volume, err) < 0) ||
+      other_nodes_check(volume, wish->others, err) < 0)
     return -1;
   return map_with(node, volume, wish, mapper, ret_mapping, err);
 }
 
 /* A cluster that has let go of this node, because it was cut off or taken for dead, turns its
- * client away from then on, and whoever uses the device gets errors for ever. */
+ * client away from then on, and whoever uses the device gets errors for ever. The kernel tells its
+ * client's address; of a helper there is the note. */
 static int
-look_whether_fenced(const struct volume *volume, struct mapping *mapping, struct error **err)
+look_whether_fenced(const struct node *node, const struct volume *volume,
+                    const struct mapping *mapping, bool *ret_is_fenced, struct error **err)
 {
-  CLEANUP(freep)
-  char *address = mapping->mapper->client ? mapping->mapper->client(&volume->id) : NULL;
+  struct alone_note note;
   struct string_map blocklist = {0};
-  if (!address || !mapping->is_alive)
+  *ret_is_fenced = false;
+  if (!mapping->is_alive)
+    return 0;
+  if (!mapping->mapper->client)
+    return alone_note_read(&node->env, &volume->id, &note)
+               ? other_nodes_look_for_us(volume, &note, ret_is_fenced, err)
+               : 0;
+  CLEANUP(freep) char *address = mapping->mapper->client(&volume->id);
+  if (!address)
     return 0;
   if (cluster_read_blocklist(volume->location->cluster, &blocklist, err) < 0)
     return -1;
-  mapping->is_alive = string_map_get(&blocklist, address) == NULL;
+  *ret_is_fenced = string_map_get(&blocklist, address) != NULL;
   string_map_clear(&blocklist);
   return 0;
+}
+
+/* Whether a device that lost its process may get another one, and with it what the kernel has held
+ * back: not when another node has had the image since. */
+static int
+check_untouched(struct node *node, const struct volume *volume, const struct mapping *mapping,
+                struct alone_note *note, struct error **err)
+{
+  if (note->is_taken)
+    return error_set(err, ERROR_FAILED_PRECONDITION, "another node has had it");
+  if (other_nodes_check_untouched(volume, note, mapping->number, &note->is_taken, err) == 0)
+    return 0;
+  if (note->is_taken) /* nobody has to ask again */
+    (void)alone_note_write(&node->env, &volume->id, note, NULL);
+  return -1;
+}
+
+/* Until the new process has the image open, which is when it can be told from others. Its device,
+ * which was there before, does not tell. */
+static int
+wait_for_client(struct node *node, const struct volume *volume, const struct alone_note *note,
+                uint64_t *ret_client, struct error **err)
+{
+  int64_t deadline_ms = clock_now_ms() + CLIENT_WAIT_MS;
+  for (;;) {
+    if (other_nodes_check_nobody_came(volume, note, 1, ret_client, err) < 0)
+      return -1;
+    if (*ret_client != 0)
+      return 0;
+    if (!nbd_server_runs(&node->env, &volume->id) || clock_now_ms() > deadline_ms)
+      return error_set(err, ERROR_UNAVAILABLE, NBD_SERVER_PROGRAM " has not opened the image");
+    (void)nanosleep(&(struct timespec){.tv_nsec = CLIENT_PAUSE_MS * 1000000L}, NULL);
+  }
+}
+
+static int
+serve_again(struct node *node, const struct volume *volume, struct mapping *mapping,
+            struct error **err)
+{
+  const struct attach_wish wish = {.is_read_only = mapping->is_read_only};
+  struct alone_note note;
+  uint64_t client;
+  bool is_alone = alone_note_read(&node->env, &volume->id, &note);
+  if (is_alone && check_untouched(node, volume, mapping, &note, err) < 0)
+    return -1;
+  mapping_clear(mapping);
+  if (map_with(node, volume, &wish, &nbd_mapper, mapping, err) < 0)
+    return -1;
+  if (!is_alone)
+    return 0;
+  if (wait_for_client(node, volume, &note, &client, err) < 0) {
+    nbd_server_kill(&volume->id);
+    return -1;
+  }
+  alone_note_add(&note, client);
+  return alone_note_write(&node->env, &volume->id, &note, err);
 }
 
 /* One that is there already: can it be used as it is asked for? *ret_can_stay is false when it was
@@ -166,23 +192,65 @@ static int
 take_over(struct node *node, const struct volume *volume, const struct attach_wish *wish,
           struct mapping *mapping, bool *ret_can_stay, struct error **err)
 {
+  CLEANUP(error_freep) struct error *failure = NULL;
   *ret_can_stay = true;
-  if (look_whether_fenced(volume, mapping, err) < 0)
+  bool is_fenced, is_same_mode = mapping->is_read_only == wish->is_read_only;
+  if (look_whether_fenced(node, volume, mapping, &is_fenced, err) < 0)
     return -1;
-  if (mapping->is_alive && mapping->is_read_only == wish->is_read_only)
+  if (mapping->is_alive && !is_fenced && is_same_mode)
     return 0;
-  if (!mapping->is_alive && mapping->mapper == &nbd_mapper) {
-    mapping_clear(mapping);
-    return map_with(node, volume, wish, &nbd_mapper, mapping, err);
+  if (!mapping->is_alive && is_same_mode && mapping->mapper == &nbd_mapper) {
+    if (serve_again(node, volume, mapping, &failure) == 0)
+      return 0;
+    if (!attach_is_taken(node, &volume->id))
+      return error_set(err, failure->code, "%s", failure->message);
   }
   *ret_can_stay = false;
   if (detach_volume(node, &volume->id, err) == 0)
     return 0;
-  if (!mapping->is_alive)
-    return error_wrap(err, "what served its device '%s' has died, or the cluster turns it away",
+  if (is_fenced)
+    return error_wrap(err,
+                      "the cluster turns away what serves its device '%s': its pods have to go",
                       mapping->device);
+  if (!mapping->is_alive)
+    return error_wrap(err, "what served its device '%s' has died", mapping->device);
+  if (err && (*err)->code == ERROR_FAILED_PRECONDITION)
+    (*err)->code = ERROR_ALREADY_EXISTS; /* it is staged, and not as it is asked for now */
   return error_wrap(err, "its device '%s' is there %s", mapping->device,
                     mapping->is_read_only ? "read-only" : "writable");
+}
+
+/* That nobody has come meanwhile, and by whom the device is served. A device that was found may
+ * have been left by a call that was killed before it asked. Readers do not show. */
+static int
+settle(struct node *node, const struct volume *volume, const struct attach_wish *wish,
+       const struct mapping *mapping, bool is_new, struct error **err)
+{
+  struct alone_note note = {0};
+  uint64_t client;
+  if (wish->others != ATTACH_ALONE) /* it may have been, for an earlier call */
+    alone_note_remove(&node->env, &volume->id);
+  if (wish->others != ATTACH_ALONE || mapping->is_read_only ||
+      (!is_new && device_use_check_none(mapping, NULL, NULL) < 0))
+    return 0;
+  if (!alone_note_read(&node->env, &volume->id, &note))
+    note.written = io_watch_written(mapping->number);
+  bool is_noted = note.client_count > 0;
+  if (other_nodes_check_nobody_came(volume, &note, is_noted ? 0 : 1, &client, err) < 0)
+    return -1;
+  if (is_noted || mapping->mapper->client) /* the kernel itself tells the client */
+    return 0;
+  alone_note_add(&note, client);
+  return alone_note_write(&node->env, &volume->id, &note, err);
+}
+
+static int
+follow_size(struct node *node, const struct volume *volume, const struct mapping *mapping,
+            struct error **err)
+{
+  return mapping->is_read_only /* what is there for readers stays as it is */
+             ? 0
+             : device_size_follow(&node->env, &volume->id, mapping, volume->header.size_bytes, err);
 }
 
 int
@@ -191,23 +259,41 @@ attach_volume(struct node *node, const struct volume *volume, const struct attac
 {
   struct mapping mapping = {0};
   bool can_stay = mapper_find(&node->env, &volume->id, &mapping);
-  if (can_stay && take_over(node, volume, wish, &mapping, &can_stay, err) < 0) {
+  int r = can_stay ? take_over(node, volume, wish, &mapping, &can_stay, err) : 0;
+  if (r == 0 && !can_stay) {
     mapping_clear(&mapping);
-    return -1;
+    r = choose_and_map(node, volume, wish, &mapping, err);
   }
-  if (!can_stay) {
-    mapping_clear(&mapping);
-    if (choose_and_map(node, volume, wish, &mapping, err) < 0)
-      return -1;
-  }
-  if (block_device_wait_size(mapping.device, volume->header.size_bytes, SIZE_WAIT_MS, NULL, NULL,
-                             err) < 0) {
+  if (r < 0 || settle(node, volume, wish, &mapping, !can_stay, err) < 0 ||
+      follow_size(node, volume, &mapping, err) < 0) {
     mapping_clear(&mapping);
     return -1;
   }
   *ret_is_new = !can_stay;
   *ret_mapping = mapping;
   return 0;
+}
+
+int
+attach_serve_again(struct node *node, const struct volume *volume, struct error **err)
+{
+  struct mapping mapping = {0};
+  int r = 0;
+  if (mapper_find(&node->env, &volume->id, &mapping) && mapping.mapper == &nbd_mapper &&
+      !mapping.is_alive) {
+    r = serve_again(node, volume, &mapping, err);
+    if (r == 0)
+      r = follow_size(node, volume, &mapping, err);
+  }
+  mapping_clear(&mapping);
+  return r;
+}
+
+bool
+attach_is_taken(const struct node *node, const struct volume_id *id)
+{
+  struct alone_note note;
+  return alone_note_read(&node->env, id, &note) && note.is_taken;
 }
 
 /* ---- detaching ------------------------------------------------------------------------------- */
@@ -242,5 +328,6 @@ detach_volume(struct node *node, const struct volume_id *id, struct error **err)
     return -1;
   if (is_forced)
     (void)SYS_CALL(unlink(mark));
+  alone_note_remove(&node->env, id);
   return 0;
 }

@@ -3,14 +3,7 @@
 #ifndef NODEPLUGIN_ATTACH_H
 #define NODEPLUGIN_ATTACH_H
 
-#include "nodeplugin/volume.h"
-
-/* Whom else a volume may have. */
-enum attach_others {
-  ATTACH_ALONE,        /* nobody */
-  ATTACH_WITH_READERS, /* nobody who writes */
-  ATTACH_SHARED,       /* anybody */
-};
+#include "nodeplugin/other_nodes.h"
 
 struct attach_wish {
   bool is_read_only;
@@ -22,6 +15,11 @@ struct attach_wish {
  * may not. */
 int attach_volume(struct node *node, const struct volume *volume, const struct attach_wish *wish,
                   struct mapping *ret_mapping, bool *ret_is_new, struct error **err);
+/* Another process for a device of nbd whose own has died. FAILED_PRECONDITION while somebody else
+ * has an image that is this node's alone, and for good when another node has had it meanwhile. */
+int attach_serve_again(struct node *node, const struct volume *volume, struct error **err);
+/* Whether that was found out. */
+bool attach_is_taken(const struct node *node, const struct volume_id *id);
 /* FAILED_PRECONDITION, saying where, when the volume's device is mounted or published at another
  * path than `except` (NULL: at any). */
 int attach_check_unused(struct node *node, const struct volume_id *id, const char *except,

@@ -24,6 +24,33 @@ set_mark(const struct volume *volume, bool is_set, struct error **err)
   return r;
 }
 
+/* Whether what is there is what a call that died has left of mkfs. The mark is looked at again now
+ * that the device is ours: the one that we know of may be of another node, which has finished
+ * since, and somebody has written to the volume. */
+static int
+is_half_made(const struct volume *volume, bool *ret_is_half_made, struct error **err)
+{
+  const char *image_id = volume->id.image_id;
+  struct header now = {.parent.pool_id = -1};
+  *ret_is_half_made = false;
+  if (!record_is_formatting(&volume->header.metadata, image_id))
+    return 0;
+  if (header_read(volume->location, image_id, &now, err) < 0)
+    return -1;
+  *ret_is_half_made = record_is_formatting(&now.metadata, image_id);
+  header_clear(&now);
+  return 0;
+}
+
+int
+blank_volume_give_up(const struct volume *volume, struct error **err)
+{
+  bool is_marked;
+  if (is_half_made(volume, &is_marked, err) < 0)
+    return -1;
+  return is_marked ? set_mark(volume, false, err) : 0;
+}
+
 static int
 format(const struct volume *volume, const struct mapping *mapping, const char *fs_type,
        bool is_again, struct error **err)
@@ -59,9 +86,9 @@ int
 blank_volume_format(const struct volume *volume, const struct mapping *mapping, const char *fs_type,
                     const char **ret_fs_type, bool *ret_is_fresh, struct error **err)
 {
-  bool is_again = record_is_formatting(&volume->header.metadata, volume->id.image_id);
+  bool is_again;
   struct signature found;
-  if (signature_read(mapping->device, &found, err) < 0)
+  if (is_half_made(volume, &is_again, err) < 0 || signature_read(mapping->device, &found, err) < 0)
     return -1;
   *ret_is_fresh = found.kind == SIGNATURE_BLANK || is_again;
   if (!*ret_is_fresh)

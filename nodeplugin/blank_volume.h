@@ -17,5 +17,8 @@
 int blank_volume_format(const struct volume *volume, const struct mapping *mapping,
                         const char *fs_type, const char **ret_fs_type, bool *ret_is_fresh,
                         struct error **err);
+/* Before the volume is handed out as a disk: whatever is on it is somebody's data from then on,
+ * even where it looks like what a call that died has left of mkfs. */
+int blank_volume_give_up(const struct volume *volume, struct error **err);
 
 #endif

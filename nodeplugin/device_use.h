@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where a volume's device is in use on this node, as the mount table tells: as a filesystem, or as
- * a disk, that is, its node at some path. Each check fails with FAILED_PRECONDITION and says where.
+ * a disk, that is, its node, or that of its read-only view, at some path. Each check fails with
+ * FAILED_PRECONDITION and says where.
  */
 #ifndef NODEPLUGIN_DEVICE_USE_H
 #define NODEPLUGIN_DEVICE_USE_H

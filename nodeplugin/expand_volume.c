@@ -1,50 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NodeExpandVolume: the device, and the filesystem on it, take the size that the image has. While
- * the volume is in use; doing it again is fine. How large the image is, the controller decides: the
- * answer tells it, whatever was asked for. */
+ * the volume is in use; doing it again is fine. How large the image is, the controller decides:
+ * what else is asked for is refused. */
 #include <string.h>
 
 #include "csi/volume/capability.h"
+#include "csi/volume/capacity.h"
 #include "lib/base/memory.h"
-#include "nodeplugin/block_device.h"
+#include "nodeplugin/device_size.h"
 #include "nodeplugin/filesystem.h"
 #include "nodeplugin/published_path.h"
 #include "nodeplugin/volume.h"
 
-/* FUSE remembers a size for a second; a kernel client hears of a new one in milliseconds. */
-#define SIZE_WAIT_MS 30000
-
-struct growing {
-  struct node *node;
-  const struct published_path *path;
-  uint64_t size_bytes;
-};
-
-static void
-nudge(void *context)
-{
-  const struct growing *g = context;
-  (void)g->path->mapping.mapper->resize(&g->node->env, &g->path->id, &g->path->mapping,
-                                        g->size_bytes, NULL);
-}
-
 static int
-grow(struct growing *g, struct error **err)
+grow(struct node *node, const struct published_path *path, uint64_t size_bytes, struct error **err)
 {
-  const struct mapping *mapping = &g->path->mapping;
+  const struct mapping *mapping = &path->mapping;
   if (!mapping->is_alive)
     return error_set(err, ERROR_FAILED_PRECONDITION, "what served its device '%s' has died",
                      mapping->device);
-  uint64_t now_bytes;
-  if (block_device_size(mapping->device, &now_bytes, err) < 0)
+  if (device_size_follow(&node->env, &path->id, mapping, size_bytes, err) < 0)
     return -1;
-  if (now_bytes < g->size_bytes &&
-      (mapping->mapper->resize(&g->node->env, &g->path->id, mapping, g->size_bytes, err) < 0 ||
-       block_device_wait_size(mapping->device, g->size_bytes, SIZE_WAIT_MS, nudge, g, err) < 0))
-    return -1;
-  if (g->path->is_block || mapping->is_read_only)
+  if (path->is_block || mapping->is_read_only)
     return 0;
-  return filesystem_grow_mounted(mapping->device, g->path->fs_type, g->path->target.real, err);
+  return filesystem_grow_mounted(mapping->device, path->fs_type,
+                                 path->writable_at ? path->writable_at : path->target.real, err);
+}
+
+static int
+check_range(const Csi__V1__CapacityRange *range, uint64_t size_bytes, struct error **err)
+{
+  if (capacity_check_existing(range, size_bytes, err) == 0)
+    return 0;
+  if (err && (*err)->code == ERROR_ALREADY_EXISTS)
+    (*err)->code = ERROR_OUT_OF_RANGE;
+  return error_wrap(err, "the controller makes images larger, not the node");
 }
 
 static int
@@ -57,11 +47,12 @@ expand(struct node *node, const Csi__V1__NodeExpandVolumeRequest *request,
     return -1;
   uint64_t size_bytes = volume.header.size_bytes;
   volume_clear(&volume);
+  if (check_range(request->capacity_range, size_bytes, err) < 0)
+    return -1;
   if (published_path_open(node, request->volume_id, request->volume_path,
                           request->staging_target_path, &path, err) < 0)
     return -1;
-  struct growing g = {.node = node, .path = &path, .size_bytes = size_bytes};
-  int r = grow(&g, err);
+  int r = grow(node, &path, size_bytes, err);
   published_path_clear(&path);
   if (r == 0)
     response->capacity_bytes = (int64_t)size_bytes;

@@ -18,6 +18,8 @@
 /* Of fsck: bits of its exit status. */
 #define FSCK_MENDED 1
 #define FSCK_MENDED_REBOOT 2
+#define FSCK_DAMAGED 4
+#define FSCK_FAILED 8
 
 static bool
 is_xfs(const char *fs_type)
@@ -51,6 +53,25 @@ filesystem_make(const char *device, const char *fs_type, const struct mkfs_optio
   return tool_must(argv, MAKE_LIMIT_MS, err);
 }
 
+/* What the status of fsck says. It may also have been killed, or not have got at the device: that
+ * says nothing about the filesystem. A superblock that is of no use is not told by a status. */
+static int
+judge(const char *device, int status, const char *output, struct error **err)
+{
+  bool has_ended = status != TOOL_KILLED;
+  if (has_ended &&
+      ((status & FSCK_DAMAGED) || ((status & FSCK_FAILED) && strcasestr(output, "superblock"))))
+    return error_set(err, ERROR_DATA_LOSS,
+                     "the ext4 filesystem on '%s' is damaged: %s; repair it by hand, it is not "
+                     "formatted",
+                     device, output);
+  if ((status & ~(FSCK_MENDED | FSCK_MENDED_REBOOT)) != 0)
+    return error_set(err, ERROR_UNAVAILABLE,
+                     "the ext4 filesystem on '%s' could not be checked (status %d): %s", device,
+                     status, output);
+  return 0;
+}
+
 int
 filesystem_check(const char *device, const char *fs_type, struct error **err)
 {
@@ -61,12 +82,7 @@ filesystem_check(const char *device, const char *fs_type, struct error **err)
   CLEANUP(freep) char *output = NULL;
   if (tool_run(argv, CHECK_LIMIT_MS, &status, &output, err) < 0)
     return -1;
-  if ((status & ~(FSCK_MENDED | FSCK_MENDED_REBOOT)) != 0)
-    return error_set(err, ERROR_DATA_LOSS,
-                     "the ext4 filesystem on '%s' is damaged: %s; repair it by hand, it is not "
-                     "formatted",
-                     device, output);
-  return 0;
+  return judge(device, status, output, err);
 }
 
 static uint64_t
@@ -156,8 +172,7 @@ filesystem_grow_unmounted(const char *device, const char *fs_type, struct error 
   CLEANUP(freep) char *output = NULL;
   if (tool_run(check, CHECK_LIMIT_MS, &status, &output, err) < 0)
     return -1;
-  if ((status & ~(FSCK_MENDED | FSCK_MENDED_REBOOT)) != 0)
-    return error_set(err, ERROR_DATA_LOSS, "the ext4 filesystem on '%s' is damaged: %s", device,
-                     output);
+  if (judge(device, status, output, err) < 0)
+    return -1;
   return tool_must(grow, GROW_LIMIT_MS, err);
 }

@@ -11,6 +11,7 @@
 #include "lib/base/memory.h"
 #include "nodeplugin/ceph_conf.h"
 #include "nodeplugin/helper_start.h"
+#include "nodeplugin/process_words.h"
 #include "nodeplugin/qmp.h"
 #include "nodeplugin/sys_call.h"
 #include "nodeplugin/tool.h"
@@ -65,6 +66,13 @@ describe_export(const struct map_request *request, const struct fuse_place *plac
   return text;
 }
 
+/* A word that no other process has on its command line. */
+static char *
+describe_monitor(const struct fuse_place *place)
+{
+  return xasprintf("socket,id=qmp,path=%s,server=on,wait=off", place->socket);
+}
+
 /* lock: handed over to the daemon, which holds it from here. */
 static int
 start_daemon(const struct mapper_env *env, const struct map_request *request,
@@ -80,8 +88,7 @@ start_daemon(const struct mapper_env *env, const struct map_request *request,
     return -1;
   CLEANUP(freep) char *image = describe_image(request, conf);
   CLEANUP(freep) char *shown = describe_export(request, place);
-  CLEANUP(freep)
-  char *monitor = xasprintf("socket,id=qmp,path=%s,server=on,wait=off", place->socket);
+  CLEANUP(freep) char *monitor = describe_monitor(place);
   CLEANUP(closep) int log = fuse_place_open(place, "log", O_RDWR | O_CREAT | O_TRUNC | O_APPEND);
   if (log < 0)
     return error_set_errno(err, errno, "make the log of %s", FUSE_DAEMON_PROGRAM);
@@ -129,11 +136,21 @@ fuse_daemon_ensure(const struct mapper_env *env, const struct map_request *reque
   return wait_until_shown(place, daemon, err);
 }
 
-static bool
-wait_until_gone(const struct fuse_place *place, int64_t timeout_ms)
+/* Its process, where its lock or its socket was lost; 0 when there is none. */
+static pid_t
+find_process(const struct fuse_place *place)
 {
+  CLEANUP(freep) char *monitor = describe_monitor(place);
+  return process_words_search(monitor, 0);
+}
+
+/* pid: 0 when its lock is enough to know it by. */
+static bool
+wait_until_gone(const struct fuse_place *place, pid_t pid, int64_t timeout_ms)
+{
+  CLEANUP(freep) char *monitor = describe_monitor(place);
   int64_t deadline_ms = clock_now_ms() + timeout_ms;
-  while (fuse_place_is_served(place)) {
+  while (fuse_place_is_served(place) || (pid > 0 && process_words_has(pid, monitor))) {
     if (clock_now_ms() > deadline_ms)
       return false;
     pause_a_moment();
@@ -141,21 +158,35 @@ wait_until_gone(const struct fuse_place *place, int64_t timeout_ms)
   return true;
 }
 
+/* Tells it to end; *ret_pid is its process. */
+static void
+ask_to_end(const struct fuse_place *place, pid_t *ret_pid)
+{
+  int64_t deadline_ms = clock_now_ms() + KILL_WAIT_MS; /* it may be just about to start */
+  int r;
+  while ((r = qmp_command(place->socket, "quit", NULL, ret_pid, NULL)) < 0 && *ret_pid == 0 &&
+         fuse_place_is_served(place) && clock_now_ms() < deadline_ms)
+    pause_a_moment();
+  if (r == 0)
+    return;
+  if (*ret_pid == 0)
+    *ret_pid = find_process(place);
+  if (*ret_pid > 0)
+    (void)SYS_CALL(kill(*ret_pid, SIGTERM));
+}
+
 int
 fuse_daemon_stop(const struct fuse_place *place, bool is_forced, struct error **err)
 {
-  if (!fuse_place_is_served(place))
-    return 0;
   pid_t pid = 0;
-  int64_t deadline_ms = clock_now_ms() + KILL_WAIT_MS; /* it may be just about to start */
-  while (qmp_command(place->socket, "quit", NULL, &pid, NULL) < 0 && pid == 0 &&
-         fuse_place_is_served(place) && clock_now_ms() < deadline_ms)
-    pause_a_moment();
-  if (wait_until_gone(place, is_forced ? KILL_WAIT_MS : STOP_WAIT_MS))
+  if (!fuse_place_is_served(place) && (!fuse_place_is_shown(place) || find_process(place) == 0))
+    return 0;
+  ask_to_end(place, &pid);
+  if (wait_until_gone(place, pid, is_forced ? KILL_WAIT_MS : STOP_WAIT_MS))
     return 0;
   if (pid > 0)
     (void)SYS_CALL(kill(pid, SIGKILL));
-  if (wait_until_gone(place, KILL_WAIT_MS))
+  if (wait_until_gone(place, pid, KILL_WAIT_MS))
     return 0;
   return error_set(err, ERROR_UNAVAILABLE, "%s of '%s' (pid %d) does not end: call again",
                    FUSE_DAEMON_PROGRAM, place->file, (int)pid);

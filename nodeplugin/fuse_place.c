@@ -49,7 +49,7 @@ fuse_place_take_lock(const struct fuse_place *place)
 bool
 fuse_place_is_served(const struct fuse_place *place)
 {
-  CLEANUP(closep) int fd = fuse_place_take_lock(place);
+  CLEANUP(closep) int fd = fuse_place_open(place, "lock", O_RDWR);
   return helper_lock_is_held(fd);
 }
 

@@ -6,10 +6,12 @@
 
 #include <stdbool.h>
 
-/* Takes the lock of an open file, and the descriptor: it comes back with the lock, or is closed,
- * and -1 and errno tell why. A descriptor of -1 passes, with its errno. */
+/* Takes the lock of an open file, and the descriptor: it comes back with the lock, or is closed
+ * after half a second of trying, and -1 and errno tell why. A descriptor of -1 passes, with its
+ * errno. */
 int helper_lock_take(int fd);
-/* Whether what helper_lock_take() answered says that somebody has it. */
-bool helper_lock_is_held(int taken);
+/* Whether a process has it, of an open file or -1. Any number may look at a time, and a looker does
+ * not keep a process from starting. */
+bool helper_lock_is_held(int fd);
 
 #endif

@@ -82,7 +82,7 @@ is_pod_there(struct node *node, const struct inline_record *record)
 {
   CLEANUP(error_freep) struct error *failure = NULL;
   struct target_path target;
-  int r = target_path_open(node->kubelet_dir, "target", record->target, &target, &failure);
+  int r = target_path_open(&node->kubelet_dir, "target", record->target, &target, &failure);
   if (r == 0)
     target_path_clear(&target);
   return r == 0 || (failure->code != ERROR_NOT_FOUND && failure->code != ERROR_INVALID_ARGUMENT);

@@ -13,6 +13,7 @@
 #include "nodeplugin/inline_note.h"
 #include "nodeplugin/inline_volume.h"
 #include "nodeplugin/mapper_table.h"
+#include "nodeplugin/mount_owner.h"
 #include "nodeplugin/mounter.h"
 #include "nodeplugin/stage_filesystem.h"
 
@@ -47,7 +48,7 @@ prepare(struct publishing *p, const struct string_map *context, struct error **e
                           "", &options, err) < 0)
     return -1;
   mount_options_clear(&options);
-  return target_path_open(p->node->kubelet_dir, "target_path", p->request->target_path, &p->target,
+  return target_path_open(&p->node->kubelet_dir, "target_path", p->request->target_path, &p->target,
                           err);
 }
 
@@ -69,18 +70,21 @@ show(struct publishing *p, struct error **err)
                           &p->target, err);
 }
 
-/* kubelet does not unpublish what was never published. */
+/* kubelet does not unpublish what was never published. What others have mounted at the target may
+ * be why it was refused, and stays. */
 static void
 undo(struct publishing *p, const struct volume_id *id)
 {
   CLEANUP(error_freep) struct error *failure = NULL;
-  if (mounter_unmount(&p->target, &failure) < 0 ||
+  bool is_ours = mount_owner_check(p->node, id, &p->target, NULL) == 0;
+  if ((is_ours && mounter_unmount(&p->target, &failure) < 0) ||
       inline_volume_destroy(p->node, id, &failure) < 0) {
     log_warn("undo inline volume '%s', it is tried again: %s", p->request->volume_id,
              failure->message);
     return;
   }
-  (void)target_path_remove(&p->target, NULL);
+  if (is_ours)
+    (void)target_path_remove(&p->target, NULL);
   inline_note_remove(p->node, p->request->volume_id);
   inline_collector_kick(p->node->collector);
 }

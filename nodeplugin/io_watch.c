@@ -47,10 +47,9 @@ io_watch_free(struct io_watch *watch)
   free(watch);
 }
 
-int
-io_watch_parse(const char *stat, uint64_t *ret_finished, uint64_t *ret_waiting)
+static int
+parse_columns(const char *stat, uint64_t columns[COLUMNS])
 {
-  uint64_t columns[COLUMNS] = {0};
   size_t count = 0;
   for (stat += strspn(stat, " "); *stat && count < COLUMNS; stat += strspn(stat, " ")) {
     char word[24];
@@ -63,11 +62,36 @@ io_watch_parse(const char *stat, uint64_t *ret_finished, uint64_t *ret_waiting)
       return -1;
     stat += len;
   }
-  if (count <= WAITING) /* discards and flushes came later */
+  return count <= WAITING ? -1 : 0; /* discards and flushes came later */
+}
+
+int
+io_watch_parse(const char *stat, uint64_t *ret_finished, uint64_t *ret_waiting)
+{
+  uint64_t columns[COLUMNS] = {0};
+  if (parse_columns(stat, columns) < 0)
     return -1;
   *ret_finished = columns[READS] + columns[WRITES] + columns[DISCARDS] + columns[FLUSHES];
   *ret_waiting = columns[WAITING];
   return 0;
+}
+
+static char *
+read_stat(dev_t device)
+{
+  CLEANUP(freep)
+  char *folder = xasprintf("/sys/dev/block/%u:%u", major(device), minor(device));
+  return sysfs_read(folder, "stat");
+}
+
+uint64_t
+io_watch_written(dev_t device)
+{
+  CLEANUP(freep) char *stat = read_stat(device);
+  uint64_t columns[COLUMNS] = {0};
+  if (!stat || parse_columns(stat, columns) < 0)
+    return UINT64_MAX;
+  return columns[WRITES] + columns[DISCARDS];
 }
 
 /* Under the mutex. */
@@ -108,9 +132,7 @@ forget(struct io_watch *watch, dev_t device)
 int64_t
 io_watch_look(struct io_watch *watch, dev_t device)
 {
-  CLEANUP(freep)
-  char *folder = xasprintf("/sys/dev/block/%u:%u", major(device), minor(device));
-  CLEANUP(freep) char *stat = sysfs_read(folder, "stat");
+  CLEANUP(freep) char *stat = read_stat(device);
   uint64_t finished, waiting;
   bool waits = stat && io_watch_parse(stat, &finished, &waiting) == 0 && waiting > 0;
   MUTEX_GUARD(&watch->mutex);

@@ -22,6 +22,10 @@ DEFINE_CLEANUP(struct io_watch *, io_watch_free)
  * finished: since the look that first found it so. 0 when none waits, or when they are served. */
 int64_t io_watch_look(struct io_watch *watch, dev_t device);
 
+/* How many requests that changed something were finished, ever: the count goes on when the device
+ * is given to another volume. Where nobody tells, more than there can be. */
+uint64_t io_watch_written(dev_t device);
+
 /* What the text of a device's "stat" in sysfs tells: requests finished, ever, and those waiting. -1
  * when it is none. */
 int io_watch_parse(const char *stat, uint64_t *ret_finished, uint64_t *ret_waiting);

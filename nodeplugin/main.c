@@ -3,22 +3,24 @@
  * them is the kernel, or processes that outlive this one. */
 #include <errno.h>
 #include <limits.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "csi/identity/identity.h"
 #include "csi/rpc/server.h"
 #include "csi/volume/node_id.h"
 #include "lib/base/clock.h"
 #include "lib/base/memory.h"
+#include "lib/base/program.h"
 #include "lib/base/subprocess.h"
 #include "lib/base/text.h"
 #include "nodeplugin/helper_cgroup.h"
 #include "nodeplugin/inline_collector.h"
 #include "nodeplugin/io_watch.h"
+#include "nodeplugin/kernel_check.h"
 #include "nodeplugin/node.h"
 #include "nodeplugin/node_labels.h"
 #include "nodeplugin/options.h"
@@ -33,28 +35,6 @@
 #define ENDPOINT_PREFIX "unix://"
 /* A socket's path has at most 107 bytes, and helpers have theirs 25 below the run folder. */
 #define RUN_DIR_MAX 72
-
-/* Our threads spend their time waiting, not in malloc: two heaps serve them all. */
-static void
-bound_memory(void)
-{
-  (void)mallopt(M_ARENA_MAX, 2);
-  (void)mallopt(M_TRIM_THRESHOLD, 1 << 20);
-}
-
-/* Signals are taken by main() alone; every thread made later inherits the mask. */
-static sigset_t
-block_signals(void)
-{
-  sigset_t set;
-  (void)sigemptyset(&set);
-  (void)sigaddset(&set, SIGTERM);
-  (void)sigaddset(&set, SIGINT);
-  (void)sigaddset(&set, SIGPIPE);
-  (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
-  (void)sigdelset(&set, SIGPIPE);
-  return set;
-}
 
 static int
 make_run_dir(const char *path, struct error **err)
@@ -91,7 +71,7 @@ static int
 start_server(const struct options *options, struct node *node, struct rpc_service services[2],
              struct rpc_server **ret_server, struct error **err)
 {
-  services[0] = (struct rpc_service){identity_methods, identity_method_count, node};
+  services[0] = identity_service(options->driver_name);
   services[1] = (struct rpc_service){node_methods, node_method_count, node};
   struct rpc_server_options server_options = {
       .endpoint = options->endpoint,
@@ -177,7 +157,7 @@ serve(const struct options *options, const sigset_t *signals, struct node *node,
 static int
 run(struct options *options, struct error **err)
 {
-  sigset_t signals = block_signals();
+  sigset_t signals = program_block_signals();
   CLEANUP(freep) char *name = NULL;
   CLEANUP(freep) char *fence_dir = xasprintf("%s/ceph", options->run_dir);
   CLEANUP(freep) char *kubelet_dir = realpath(options->kubelet_dir, NULL);
@@ -187,7 +167,8 @@ run(struct options *options, struct error **err)
   CLEANUP(node_labels_closep) struct node_labels *labels = NULL;
   if (!kubelet_dir)
     return error_set_errno(err, errno, "--kubelet-dir '%s'", options->kubelet_dir);
-  if (name_node(options, &name, err) < 0 || make_run_dir(options->run_dir, err) < 0 ||
+  if (kernel_check(err) < 0 || name_node(options, &name, err) < 0 ||
+      make_run_dir(options->run_dir, err) < 0 ||
       (options->topology_file &&
        topology_read_file(&options->topology, options->topology_file, err) < 0) ||
       (options->topology_from_node &&
@@ -200,7 +181,7 @@ run(struct options *options, struct error **err)
   CLEANUP(io_watch_freep) struct io_watch *io_watch = io_watch_new();
   struct node node = {.driver_name = options->driver_name,
                       .name = name,
-                      .kubelet_dir = kubelet_dir,
+                      .kubelet_dir = {.real = kubelet_dir, .given = options->kubelet_dir},
                       .mapper = options->mapper,
                       .max_volumes = (int64_t)options->max_volumes,
                       .topology = options->topology,
@@ -222,7 +203,7 @@ main(int argc, char **argv)
   CLEANUP(error_freep) struct error *err = NULL;
   struct options options;
   enum options_result result;
-  bound_memory();
+  program_bound_memory();
   if (options_parse(argc, argv, &options, &result, &err) < 0) {
     (void)fprintf(stderr, "imprint-node: %s\n", err->message);
     return 2;

@@ -128,9 +128,12 @@ int
 mount_options_parse(const char *fs_type, char *const *flags, size_t count, const char *added,
                     struct mount_options *ret_options, struct error **err)
 {
-  const struct option_rule *rules = strcmp(fs_type, "xfs") == 0 ? xfs_rules : ext4_rules;
+  bool is_xfs = strcmp(fs_type, "xfs") == 0;
+  const struct option_rule *rules = is_xfs ? xfs_rules : ext4_rules;
   struct mount_options options = {0};
-  int r = 0;
+  /* Else the superblock decides, which whoever wrote the volume has written: it may say "panic". */
+  int r = option_list_add(&options.filesystem, rules, "mount option",
+                          is_xfs ? "" : "errors=remount-ro", err);
   for (size_t i = 0; i < count && r == 0; i++)
     r = option_list_add(&options.filesystem, rules, "mount option", flags[i], err);
   if (r == 0)

@@ -17,10 +17,13 @@
 static char *
 device_name(const struct mount_entry *entry)
 {
-  if (strcmp(entry->type, "devtmpfs") == 0)
+  dev_t number;
+  bool is_node = mount_entry_is_node(entry, &number);
+  if (is_node && !number)
     return xstrdup(entry->root + (*entry->root == '/'));
-  CLEANUP(freep)
-  char *link = xasprintf("/sys/dev/block/%u:%u", major(entry->device), minor(entry->device));
+  if (!is_node)
+    number = entry->device;
+  CLEANUP(freep) char *link = xasprintf("/sys/dev/block/%u:%u", major(number), minor(number));
   char path[PATH_MAX];
   ssize_t len = readlink(link, path, sizeof(path) - 1);
   path[len > 0 ? len : 0] = '\0';
@@ -53,9 +56,10 @@ is_of_mapping(const struct mount_entry *entry, const struct mapping *mapping)
 {
   if (entry->device == mapping->number)
     return true;
+  dev_t number;
   CLEANUP(freep) char *name = device_name(entry);
   CLEANUP(freep) char *view = loop_device_find(mapping->device);
-  return strcmp(entry->type, "devtmpfs") == 0 &&
+  return mount_entry_is_node(entry, &number) &&
          (strcmp(name, strrchr(mapping->device, '/') + 1) == 0 ||
           (view && strcmp(name, strrchr(view, '/') + 1) == 0));
 }

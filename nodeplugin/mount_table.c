@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include "lib/base/buffer.h"
@@ -212,14 +213,38 @@ mount_table_of_device(const struct mount_table *table, dev_t device, const char 
   return NULL;
 }
 
+bool
+mount_entry_is_node(const struct mount_entry *entry, dev_t *ret_number)
+{
+  struct stat now;
+  *ret_number = 0;
+  if (strcmp(entry->type, "devtmpfs") == 0)
+    return true;
+  if (strcmp(entry->type, "tmpfs") != 0 || lstat(entry->mount_point, &now) < 0 ||
+      !S_ISBLK(now.st_mode))
+    return false;
+  *ret_number = now.st_rdev;
+  return true;
+}
+
+static bool
+is_node_of(const struct mount_entry *entry, const char *name, dev_t number)
+{
+  dev_t found;
+  return mount_entry_is_node(entry, &found) &&
+         (found ? found == number : strcmp(entry->root, name) == 0);
+}
+
 const struct mount_entry *
 mount_table_of_node(const struct mount_table *table, const char *device,
                     const struct mount_entry *behind)
 {
   const char *name = strrchr(device, '/');
+  struct stat now;
+  dev_t number = lstat(device, &now) == 0 && S_ISBLK(now.st_mode) ? now.st_rdev : 0;
   for (size_t i = behind ? (size_t)(behind - table->entries) + 1 : 0; i < table->count; i++) {
     const struct mount_entry *entry = &table->entries[i];
-    if (strcmp(entry->type, "devtmpfs") == 0 && strcmp(entry->root, name) == 0)
+    if (is_node_of(entry, name, number))
       return entry;
   }
   return NULL;

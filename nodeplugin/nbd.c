@@ -17,6 +17,8 @@
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
 #include "nodeplugin/block_device.h"
+#include "nodeplugin/device_opener.h"
+#include "nodeplugin/loop_device.h"
 #include "nodeplugin/nbd_netlink.h"
 #include "nodeplugin/nbd_server.h"
 #include "nodeplugin/process_words.h"
@@ -27,6 +29,8 @@
 #define UNMAP_WAIT_MS 30000
 #define FORCED_UNMAP_WAIT_MS 10000
 #define PAUSE_MS 20
+#define OPEN_WAIT_MS 3000
+#define OPEN_PAUSE_MS 100
 
 static const struct option_rule map_rules[] = {
     {"exclusive", OPTION_FLAG, NULL},   {"notrim", OPTION_FLAG, NULL},
@@ -187,12 +191,40 @@ disconnect(const char *device, struct error **err)
   return tool_run(argv, UNMAP_WAIT_MS, NULL, NULL, err);
 }
 
+/* The kernel would take the device away from below whoever has it open. Programs that look at every
+ * device, as udev's do, have it open for a moment. */
+static int
+check_not_open(const struct volume_id *id, struct error **err)
+{
+  int64_t deadline_ms = clock_now_ms() + OPEN_WAIT_MS;
+  CLEANUP(freep) char *cookie = nbd_server_cookie(id);
+  CLEANUP(freep) char *name = find_name(id);
+  CLEANUP(freep) char *device = name ? xasprintf("/dev/%s", name) : NULL;
+  dev_t number;
+  if (!device || block_device_number(device, &number, NULL) < 0)
+    return 0;
+  for (;;) {
+    CLEANUP(freep) char *loop = loop_device_find(device);
+    pid_t pid = loop ? 0 : device_opener_find(number, cookie);
+    if (!loop && pid == 0)
+      return 0;
+    if (clock_now_ms() > deadline_ms)
+      return loop ? error_set(err, ERROR_FAILED_PRECONDITION, "unmap '%s': '%s' is made of it",
+                              device, loop)
+                  : error_set(err, ERROR_FAILED_PRECONDITION, "unmap '%s': process %d has it open",
+                              device, (int)pid);
+    pause_ms(OPEN_PAUSE_MS);
+  }
+}
+
 /* The process lets go of the image as it ends: only then is the volume free for other nodes. One
  * that a killed call has left may be just about to make its device. */
 static int
 nbd_unmap(const struct mapper_env *env, const struct volume_id *id, bool is_forced,
           struct error **err)
 {
+  if (!is_forced && check_not_open(id, err) < 0)
+    return -1;
   int64_t deadline_ms = clock_now_ms() + (is_forced ? FORCED_UNMAP_WAIT_MS : UNMAP_WAIT_MS);
   for (;;) {
     CLEANUP(freep) char *name = find_name(id);

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "nodeplugin/nbd_server.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 
 #include "lib/base/memory.h"
-#include "lib/base/text.h"
 #include "nodeplugin/ceph_conf.h"
 #include "nodeplugin/helper_lock.h"
 #include "nodeplugin/helper_start.h"
@@ -33,19 +31,18 @@ lock_path(const struct mapper_env *env, const struct volume_id *id)
   return xasprintf("%s/nbd.%s", env->run_dir, id->image_id);
 }
 
-/* The lock, taken: there is no process. -1 when there is one. flags: O_CREAT, or 0 when nothing is
- * to be left behind by looking. */
+/* flags: O_CREAT, or 0 when nothing is to be left behind by looking. */
 static int
-take_lock(const struct mapper_env *env, const struct volume_id *id, int flags)
+open_lock(const struct mapper_env *env, const struct volume_id *id, int flags)
 {
   CLEANUP(freep) char *path = lock_path(env, id);
-  return helper_lock_take(open(path, O_RDWR | flags | O_NOFOLLOW | O_CLOEXEC, 0600));
+  return open(path, O_RDWR | flags | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
 bool
 nbd_server_runs(const struct mapper_env *env, const struct volume_id *id)
 {
-  CLEANUP(closep) int fd = take_lock(env, id, 0);
+  CLEANUP(closep) int fd = open_lock(env, id, 0);
   return helper_lock_is_held(fd);
 }
 
@@ -117,7 +114,8 @@ int
 nbd_server_start(const struct mapper_env *env, const struct map_request *request,
                  const char *device, int log, struct subprocess **ret_server, struct error **err)
 {
-  CLEANUP(closep) int lock = take_lock(env, request->id, O_CREAT); /* handed over */
+  CLEANUP(closep)
+  int lock = helper_lock_take(open_lock(env, request->id, O_CREAT)); /* handed over */
   if (lock < 0)
     return error_set_errno(err, errno, "lock the volume for " NBD_SERVER_PROGRAM);
   CLEANUP(freep) char *program = tool_find(NBD_SERVER_PROGRAM);
@@ -138,16 +136,8 @@ void
 nbd_server_kill(const struct volume_id *id)
 {
   CLEANUP(freep) char *cookie = nbd_server_cookie(id);
-  DIR *processes = opendir("/proc");
-  if (!processes)
-    return;
-  for (const struct dirent *entry; (entry = readdir(processes));) {
-    uint64_t pid;
-    if (text_to_u64(entry->d_name, 10, &pid) < 0 || !process_words_has(entry->d_name, cookie))
-      continue;
-    (void)SYS_CALL(kill((pid_t)pid, SIGKILL));
-  }
-  (void)closedir(processes);
+  for (pid_t pid = 0; (pid = process_words_search(cookie, pid)) > 0;)
+    (void)SYS_CALL(kill(pid, SIGKILL));
 }
 
 void

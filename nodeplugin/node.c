@@ -14,3 +14,15 @@ node_lock(struct node *node, const char *volume_id, const char *purpose, struct 
                volume_id, other.purpose);
   return lock;
 }
+
+struct keyed_lock *
+node_lock_path(struct node *node, const char *path, const char *purpose, struct error **err)
+{
+  struct keyed_lock_holder other;
+  struct keyed_lock *lock =
+      keyed_lock_try(node->locks, path, KEYED_LOCK_EXCLUSIVE, purpose, &other);
+  if (!lock)
+    error_make(err, ERROR_ABORTED, "'%.256s' is busy with %s of another volume: call again", path,
+               other.purpose);
+  return lock;
+}

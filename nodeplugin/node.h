@@ -11,6 +11,7 @@
 #include "lib/base/string_map.h"
 #include "lib/ceph/clusters.h"
 #include "nodeplugin/mapper.h"
+#include "nodeplugin/target_path.h"
 
 struct inline_collector;
 struct io_watch;
@@ -18,12 +19,12 @@ struct node_labels;
 
 struct node {
   const char *driver_name;
-  const char *name;           /* of this node */
-  const char *kubelet_dir;    /* as realpath() has it: every target lies in there */
-  const char *mapper;         /* where a volume does not say: a mapper's name, or "auto" */
-  int64_t max_volumes;        /* 0: no limit */
-  struct string_map topology; /* as the command line has it */
-  struct node_labels *labels; /* what the API server has to add; NULL: it is not asked */
+  const char *name;               /* of this node */
+  struct target_base kubelet_dir; /* every target lies in there */
+  const char *mapper;             /* where a volume does not say: a mapper's name, or "auto" */
+  int64_t max_volumes;            /* 0: no limit */
+  struct string_map topology;     /* as the command line has it */
+  struct node_labels *labels;     /* what the API server has to add; NULL: it is not asked */
   struct mapper_env env;
   struct clusters *clusters;
   struct keyed_locks *locks;
@@ -34,17 +35,16 @@ struct node {
 /* Without waiting: ABORTED when another call works on the volume. */
 struct keyed_lock *node_lock(struct node *node, const char *volume_id, const char *purpose,
                              struct error **err);
+/* The same for a path, which no volume's id looks like: two volumes that are mounted there at once
+ * would lie on top of each other. */
+struct keyed_lock *node_lock_path(struct node *node, const char *path, const char *purpose,
+                                  struct error **err);
 
-/* The services, for the RPC server. */
-extern const struct rpc_method identity_methods[];
-extern const size_t identity_method_count;
+/* The service, for the RPC server. */
 extern const struct rpc_method node_methods[];
 extern const size_t node_method_count;
 
 /* One handler an RPC, in the file of its name. */
-rpc_handler identity_get_plugin_info;
-rpc_handler identity_get_plugin_capabilities;
-rpc_handler identity_probe;
 rpc_handler node_get_capabilities;
 rpc_handler node_get_info;
 rpc_handler node_stage_volume;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "nodeplugin/option_list.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/memory.h"
@@ -28,6 +29,15 @@ find_rule(const struct option_rule *rules, const char *name)
   return NULL;
 }
 
+/* A number has many spellings: "0", "00", "0x0". */
+static bool
+is_same_value(const char *a, const char *b)
+{
+  char *a_end, *b_end;
+  unsigned long long a_number = strtoull(a, &a_end, 0), b_number = strtoull(b, &b_end, 0);
+  return strcmp(a, b) == 0 || (!*a_end && !*b_end && a_number == b_number);
+}
+
 static int
 check(const struct option_rule *rules, const char *what, const char *name, const char *value,
       struct error **err)
@@ -39,7 +49,7 @@ check(const struct option_rule *rules, const char *what, const char *name, const
     return error_set(err, ERROR_INVALID_ARGUMENT, "%s '%s' needs a value", what, name);
   if (value && rule->value == OPTION_FLAG)
     return error_set(err, ERROR_INVALID_ARGUMENT, "%s '%s' takes no value", what, name);
-  if (value && (!is_plain_value(value) || (rule->refused && strcmp(value, rule->refused) == 0)))
+  if (value && (!is_plain_value(value) || (rule->refused && is_same_value(value, rule->refused))))
     return error_set(err, ERROR_INVALID_ARGUMENT, "%s '%s': the value '%.64s' is not allowed", what,
                      name, value);
   return 0;

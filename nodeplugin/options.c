@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lib/base/memory.h"
-#include "lib/base/text.h"
+#include "lib/base/option.h"
 #include "nodeplugin/mapper_table.h"
 #include "nodeplugin/topology.h"
 
@@ -109,27 +109,6 @@ static const struct option long_options[] = {
 };
 
 static int
-parse_number(const char *name, const char *value, uint64_t min, uint64_t max, uint64_t *ret_number,
-             struct error **err)
-{
-  if (text_to_u64(value, 10, ret_number) < 0 || *ret_number < min || *ret_number > max)
-    return error_set(err, ERROR_INVALID_ARGUMENT,
-                     "--%s: a number from %llu to %llu is needed, not '%s'", name,
-                     (unsigned long long)min, (unsigned long long)max, value);
-  return 0;
-}
-
-static int
-parse_seconds(const char *name, const char *value, int64_t *ret_ms, struct error **err)
-{
-  uint64_t seconds;
-  if (parse_number(name, value, 1, 86400, &seconds, err) < 0)
-    return -1;
-  *ret_ms = (int64_t)seconds * 1000;
-  return 0;
-}
-
-static int
 parse_mapper(const char *value, const char **ret_mapper, struct error **err)
 {
   if (strcmp(value, MAPPER_AUTO) != 0 && !mapper_by_name(value))
@@ -192,20 +171,17 @@ parse_one(int option, const char *value, struct options *options, struct error *
     string_map_set(&options->topology_labels, value, "");
     return 0;
   case OPTION_MAX_VOLUMES:
-    return parse_number("max-volumes", value, 0, 65536, &options->max_volumes, err);
+    return option_number("max-volumes", value, 0, 65536, &options->max_volumes, err);
   case OPTION_LOG_LEVEL:
-    if (log_level_parse(value, &options->log_level) < 0)
-      return error_set(err, ERROR_INVALID_ARGUMENT,
-                       "--log-level: error, warn, info or debug, not '%s'", value);
-    return 0;
+    return option_log_level(value, &options->log_level, err);
   case OPTION_GRACE:
-    return parse_seconds("grace-seconds", value, &options->grace_ms, err);
+    return option_seconds("grace-seconds", value, &options->grace_ms, err);
   case OPTION_RPC_TIMEOUT:
-    return parse_seconds("rpc-timeout-seconds", value, &options->rpc_timeout_ms, err);
+    return option_seconds("rpc-timeout-seconds", value, &options->rpc_timeout_ms, err);
   case OPTION_INLINE_EXPIRY:
-    return parse_seconds("inline-expiry-seconds", value, &options->inline_expiry_ms, err);
+    return option_seconds("inline-expiry-seconds", value, &options->inline_expiry_ms, err);
   case OPTION_WORKERS:
-    return parse_number("workers", value, 1, 4096, &options->workers, err);
+    return option_number("workers", value, 1, 4096, &options->workers, err);
   default:
     return error_set(err, ERROR_INVALID_ARGUMENT, "try --help");
   }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "nodeplugin/process_words.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -28,8 +30,25 @@ process_words_find(const char *pid, const char *prefix)
 }
 
 bool
-process_words_has(const char *pid, const char *word)
+process_words_has(pid_t pid, const char *word)
 {
-  CLEANUP(freep) char *found = process_words_find(pid, word);
+  CLEANUP(freep) char *text = xasprintf("%d", (int)pid);
+  CLEANUP(freep) char *found = process_words_find(text, word);
   return found && strcmp(found, word) == 0;
+}
+
+pid_t
+process_words_search(const char *word, pid_t after)
+{
+  DIR *processes = opendir("/proc");
+  pid_t found = 0;
+  for (const struct dirent *entry; processes && (entry = readdir(processes));) {
+    uint64_t pid;
+    if (text_to_u64(entry->d_name, 10, &pid) == 0 && (pid_t)pid > after &&
+        (found == 0 || (pid_t)pid < found) && process_words_has((pid_t)pid, word))
+      found = (pid_t)pid;
+  }
+  if (processes)
+    (void)closedir(processes);
+  return found;
 }

@@ -78,9 +78,6 @@ find_device(struct publishing *p, struct error **err)
   return 0;
 }
 
-/* What must not be lost when a target is there already. */
-#define LASTING_ATTRIBUTES (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
-
 /* What is at the target: *ret_is_done when it is what is asked for. */
 static int
 look_at_target(const struct publishing *p, dev_t number, bool *ret_is_done, struct error **err)
@@ -98,7 +95,8 @@ look_at_target(const struct publishing *p, dev_t number, bool *ret_is_done, stru
     is_ours = there->device == number;
     is_same_mode = there->is_read_only == p->is_read_only;
   }
-  bool lacks_option = is_ours && (p->options.attributes & LASTING_ATTRIBUTES & ~there->attributes);
+  bool lacks_option =
+      is_ours && (p->options.attributes & MOUNT_TABLE_ATTRIBUTES & ~there->attributes);
   int r = 0;
   if (there && !is_ours)
     r = error_set(err, ERROR_ALREADY_EXISTS, "'%s' is mounted at '%s' already", there->source,
@@ -122,7 +120,9 @@ check_single_writer(const struct publishing *p, struct error **err)
   if (p->request->volume_capability->access_mode->mode !=
       CSI__V1__VOLUME_CAPABILITY__ACCESS_MODE__MODE__SINGLE_NODE_SINGLE_WRITER)
     return 0;
-  return device_use_check_single(&p->mapping, p->target.real, p->request->staging_target_path, err);
+  CLEANUP(freep)
+  char *staging = target_base_resolve(&p->node->kubelet_dir, p->request->staging_target_path);
+  return device_use_check_single(&p->mapping, p->target.real, staging, err);
 }
 
 static int
@@ -171,8 +171,8 @@ static int
 publish_filesystem(struct publishing *p, struct error **err)
 {
   bool is_done;
-  if (target_path_open(p->node->kubelet_dir, "staging_target_path", p->request->staging_target_path,
-                       &p->staging, err) < 0 ||
+  if (target_path_open(&p->node->kubelet_dir, "staging_target_path",
+                       p->request->staging_target_path, &p->staging, err) < 0 ||
       check_staging(p, err) < 0 || look_at_target(p, p->mapping.number, &is_done, err) < 0)
     return -1;
   if (is_done)
@@ -203,8 +203,8 @@ static int
 publish(struct publishing *p, struct error **err)
 {
   const Csi__V1__NodePublishVolumeRequest *request = p->request;
-  if (target_path_open(p->node->kubelet_dir, "target_path", request->target_path, &p->target, err) <
-          0 ||
+  if (target_path_open(&p->node->kubelet_dir, "target_path", request->target_path, &p->target,
+                       err) < 0 ||
       read_options(p, err) < 0 || find_device(p, err) < 0)
     return -1;
   if (!p->is_read_only && p->mapping.is_read_only)
@@ -239,7 +239,10 @@ node_publish_volume(void *context, const ProtobufCMessage *message, ProtobufCMes
     return -1;
   CLEANUP(keyed_lock_releasep)
   struct keyed_lock *lock = node_lock(context, request->volume_id, "NodePublishVolume", err);
-  if (!lock)
+  CLEANUP(keyed_lock_releasep)
+  struct keyed_lock *path_lock =
+      lock ? node_lock_path(context, request->target_path, "NodePublishVolume", err) : NULL;
+  if (!path_lock)
     return -1;
   struct string_map volume_context = {0};
   PROTO_MAP_READ(&volume_context, request->volume_context, request->n_volume_context);
@@ -259,7 +262,7 @@ unpublish(struct node *node, const Csi__V1__NodeUnpublishVolumeRequest *request,
   bool is_handle = volume_id_decode(request->volume_id, &id, NULL) == 0;
   bool is_known = is_handle || inline_note_read(node, request->volume_id, &id);
   int r =
-      target_path_open(node->kubelet_dir, "target_path", request->target_path, &target, &failure);
+      target_path_open(&node->kubelet_dir, "target_path", request->target_path, &target, &failure);
   if (r < 0 && failure->code != ERROR_NOT_FOUND)
     return error_set(err, failure->code, "%s", failure->message);
   if (r == 0) {
@@ -295,7 +298,10 @@ node_unpublish_volume(void *context, const ProtobufCMessage *message, ProtobufCM
     return error_set(err, ERROR_INVALID_ARGUMENT, "target_path is needed");
   CLEANUP(keyed_lock_releasep)
   struct keyed_lock *lock = node_lock(context, request->volume_id, "NodeUnpublishVolume", err);
-  if (!lock)
+  CLEANUP(keyed_lock_releasep)
+  struct keyed_lock *path_lock =
+      lock ? node_lock_path(context, request->target_path, "NodeUnpublishVolume", err) : NULL;
+  if (!path_lock)
     return -1;
   if (unpublish(context, request, err) < 0)
     return error_wrap(err, "unpublish volume '%.*s'", VOLUME_ID_MAX, request->volume_id);

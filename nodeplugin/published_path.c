@@ -4,10 +4,22 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/memory.h"
 #include "nodeplugin/inline_note.h"
 #include "nodeplugin/mapper_table.h"
 #include "nodeplugin/mount_table.h"
 #include "nodeplugin/read_only_view.h"
+
+/* Where the filesystem can be written to, to be freed; NULL when that is nowhere. */
+static char *
+find_writable(const struct mount_table *table, dev_t device)
+{
+  for (size_t i = 0; i < table->count; i++) {
+    if (table->entries[i].device == device && !table->entries[i].is_read_only)
+      return xstrdup(table->entries[i].mount_point);
+  }
+  return NULL;
+}
 
 /* A staged block volume has a folder and no mount. */
 static int
@@ -20,6 +32,7 @@ look(struct published_path *p, const char *staging_path, const struct mount_tabl
   if (there && there->device == p->mapping.number) {
     (void)snprintf(p->fs_type, sizeof(p->fs_type), "%s", there->type);
     p->is_super_read_only = there->is_super_read_only && !p->mapping.is_read_only;
+    p->writable_at = there->is_read_only ? find_writable(table, there->device) : NULL;
     return 0;
   }
   bool is_there = target_path_stat(&p->target, &now);
@@ -42,14 +55,15 @@ open_path(struct node *node, const char *volume_id, const char *path, const char
 {
   if ((!inline_note_read(node, volume_id, &p->id) &&
        volume_id_decode(volume_id, &p->id, err) < 0) ||
-      target_path_open(node->kubelet_dir, "volume_path", path, &p->target, err) < 0)
+      target_path_open(&node->kubelet_dir, "volume_path", path, &p->target, err) < 0)
     return -1;
   if (!mapper_find(&node->env, &p->id, &p->mapping))
     return error_set(err, ERROR_NOT_FOUND, "it has no device on this node");
   struct mount_table table;
   if (mount_table_read(&table, err) < 0)
     return -1;
-  int r = look(p, staging_path, &table, err);
+  CLEANUP(freep) char *staging = target_base_resolve(&node->kubelet_dir, staging_path);
+  int r = look(p, staging, &table, err);
   mount_table_clear(&table);
   return r;
 }
@@ -73,6 +87,7 @@ published_path_open(struct node *node, const char *volume_id, const char *path,
 void
 published_path_clear(struct published_path *path)
 {
+  free(path->writable_at);
   mapping_clear(&path->mapping);
   target_path_clear(&path->target);
 }

@@ -14,6 +14,7 @@ struct published_path {
   bool is_block;
   bool is_super_read_only; /* the filesystem is, while the device is not: it has found an error */
   char fs_type[16];        /* "" for a block volume */
+  char *writable_at; /* another path, where the path itself is read-only; NULL when there is none */
 };
 
 /* NOT_FOUND when the volume has no device here, or is not at this path. staging_path, "" when it is

@@ -24,6 +24,14 @@ read_only_view_number(const char *device, dev_t *ret_number)
   return view ? block_device_number(view, ret_number, NULL) : -1;
 }
 
+void
+read_only_view_refresh(const char *device)
+{
+  CLEANUP(freep) char *view = loop_device_find(device);
+  if (view)
+    loop_device_refresh(view);
+}
+
 static bool
 is_bound(const char *view)
 {

@@ -13,6 +13,8 @@
 int read_only_view_make(const char *device, char **ret_view, struct error **err);
 /* The number of the view of a device; -1 when there is none. */
 int read_only_view_number(const char *device, dev_t *ret_number);
+/* Has it look at the device's size anew; fine when there is none. */
+void read_only_view_refresh(const char *device);
 /* Takes it away unless it is bound somewhere; fine when there is none. */
 int read_only_view_remove(const char *device, struct error **err);
 

@@ -22,17 +22,22 @@ value_of(blkid_probe probe, const char *name)
   return blkid_probe_lookup_value(probe, name, &value, NULL) == 0 ? value : NULL;
 }
 
-/* 0 when libblkid knows something there, 1 when not. */
+/* 0 when libblkid knows something there, 1 when not. is_any: also what it takes for damaged: a
+ * wrong checksum, or a GPT of which the end of the device alone has a copy. */
 static int
-ask_libblkid(int fd, const char *device, struct signature *signature, struct error **err)
+ask_libblkid(int fd, const char *device, bool is_any, struct signature *signature,
+             struct error **err)
 {
   CLEANUP(blkid_free_probep) blkid_probe probe = blkid_new_probe();
   if (!probe || blkid_probe_set_device(probe, fd, 0, 0) < 0)
     return error_set(err, ERROR_INTERNAL, "libblkid cannot look at '%s'", device);
   (void)blkid_probe_enable_superblocks(probe, 1);
   (void)blkid_probe_set_superblocks_flags(probe, BLKID_SUBLKS_TYPE | BLKID_SUBLKS_USAGE |
-                                                     BLKID_SUBLKS_MAGIC);
+                                                     BLKID_SUBLKS_MAGIC |
+                                                     (is_any ? BLKID_SUBLKS_BADCSUM : 0));
   (void)blkid_probe_enable_partitions(probe, 1);
+  if (is_any)
+    (void)blkid_probe_set_partitions_flags(probe, BLKID_PARTS_FORCE_GPT);
   errno = 0;
   int r = blkid_do_safeprobe(probe);
   if (r == 1)
@@ -71,6 +76,24 @@ is_zero(int fd, const char *device, bool *ret_is_zero, struct error **err)
   return 0;
 }
 
+/* Where nothing is known: is there really nothing? */
+static int
+look_closely(int fd, const char *device, struct signature *signature, struct error **err)
+{
+  bool all_zero = false;
+  if (is_zero(fd, device, &all_zero, err) < 0)
+    return -1;
+  if (!all_zero) {
+    signature->kind = SIGNATURE_OTHER;
+    (void)snprintf(signature->name, sizeof(signature->name), "unknown data");
+    return 0;
+  }
+  int r = ask_libblkid(fd, device, true, signature, err);
+  if (r == 0)
+    signature->kind = SIGNATURE_OTHER; /* no filesystem that can be mounted */
+  return r < 0 ? -1 : 0;
+}
+
 int
 signature_read(const char *device, struct signature *ret_signature, struct error **err)
 {
@@ -78,18 +101,9 @@ signature_read(const char *device, struct signature *ret_signature, struct error
   if (fd < 0)
     return error_set_errno(err, errno, "open '%s'", device);
   struct signature signature = {.kind = SIGNATURE_BLANK};
-  int r = ask_libblkid(fd, device, &signature, err);
-  if (r < 0)
+  int r = ask_libblkid(fd, device, false, &signature, err);
+  if (r < 0 || (r == 1 && look_closely(fd, device, &signature, err) < 0))
     return -1;
-  if (r == 1) {
-    bool all_zero = false;
-    if (is_zero(fd, device, &all_zero, err) < 0)
-      return -1;
-    if (!all_zero) {
-      signature.kind = SIGNATURE_OTHER;
-      (void)snprintf(signature.name, sizeof(signature.name), "unknown data");
-    }
-  }
   *ret_signature = signature;
   return 0;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "lib/base/log.h"
 #include "lib/base/memory.h"
 #include "nodeplugin/attach.h"
 #include "nodeplugin/blank_volume.h"
@@ -21,6 +22,34 @@ struct staging {
   const struct target_path *target;
   bool is_fresh; /* its filesystem was made by this call: there is nothing to check or to grow */
 };
+
+/* A clone on the same node has the same UUID, which xfs refuses without being told. */
+static int
+parse_options(const struct staging *s, const char *fs_type, struct mount_options *ret_options,
+              struct error **err)
+{
+  bool is_xfs = strcmp(fs_type, "xfs") == 0, is_read_only = s->mapping->is_read_only;
+  const char *added = is_xfs ? is_read_only ? "nouuid,ro" : "nouuid" : is_read_only ? "ro" : "";
+  return mount_options_parse(fs_type, s->mount->mount_flags, s->mount->n_mount_flags, added,
+                             ret_options, err);
+}
+
+/* One that is mounted must have no right that the request takes away. */
+static int
+check_options_of(const struct staging *s, const struct mount_entry *there, struct error **err)
+{
+  struct mount_options options;
+  if (parse_options(s, there->type, &options, err) < 0)
+    return -1;
+  bool lacks_one = (options.attributes & MOUNT_TABLE_ATTRIBUTES & ~there->attributes) != 0 ||
+                   (option_list_find(&options.filesystem, "ro") && !there->is_super_read_only);
+  mount_options_clear(&options);
+  return lacks_one
+             ? error_set(err, ERROR_ALREADY_EXISTS,
+                         "it is staged at '%s' already, without an option that is asked for now",
+                         there->mount_point)
+             : 0;
+}
 
 /* What is at the staging path: *ret_is_done when it is this volume's filesystem. *ret_is_mounted
  * when that is mounted, there or elsewhere. */
@@ -41,19 +70,22 @@ look_at_target(const struct staging *s, bool *ret_is_done, bool *ret_is_mounted,
   else if (there && *asked && strcmp(asked, there->type) != 0)
     r = error_set(err, ERROR_ALREADY_EXISTS, "it is staged at '%s' already, as %s", s->target->real,
                   there->type);
+  else if (there)
+    r = check_options_of(s, there, err);
   mount_table_clear(&table);
   return r;
 }
 
-/* A clone on the same node has the same UUID, which xfs refuses without being told. */
-static int
-parse_options(const struct staging *s, const char *fs_type, struct mount_options *ret_options,
-              struct error **err)
+/* Whether the filesystem is mounted beside the staging path, or may be. */
+static bool
+is_mounted_elsewhere(const struct staging *s)
 {
-  bool is_xfs = strcmp(fs_type, "xfs") == 0, is_read_only = s->mapping->is_read_only;
-  const char *added = is_xfs ? is_read_only ? "nouuid,ro" : "nouuid" : is_read_only ? "ro" : "";
-  return mount_options_parse(fs_type, s->mount->mount_flags, s->mount->n_mount_flags, added,
-                             ret_options, err);
+  struct mount_table table;
+  if (mount_table_read(&table, NULL) < 0)
+    return true;
+  bool is = mount_table_of_device(&table, s->mapping->number, s->target->real) != NULL;
+  mount_table_clear(&table);
+  return is;
 }
 
 /* A volume restored into a larger one, or grown while nobody used it. */
@@ -66,6 +98,11 @@ grow(const struct staging *s, const char *fs_type, const struct mount_options *o
     return 0;
   if (failure->code != ERROR_PERMISSION_DENIED)
     return error_set(err, failure->code, "%s", failure->message);
+  if (is_mounted_elsewhere(s)) { /* a pod has it: nobody may touch it from below */
+    log_warn("volume of '%s' stays as large as it is until no pod has it: %s", s->target->real,
+             failure->message);
+    return 0;
+  }
   if (mounter_unmount(s->target, err) < 0 ||
       filesystem_grow_unmounted(s->mapping->device, fs_type, err) < 0)
     return -1;
@@ -83,7 +120,9 @@ mount_checked(const struct staging *s, const char *fs_type, const struct mount_o
     return -1;
   if (mounter_mount(s->mapping->device, fs_type, options, s->target, err) < 0)
     return -1;
-  return is_short ? grow(s, fs_type, options, err) : 0;
+  /* what nobody can write to cannot grow either: it does when it is staged otherwise */
+  return is_short && !option_list_find(&options->filesystem, "ro") ? grow(s, fs_type, options, err)
+                                                                   : 0;
 }
 
 /* It is mounted, by an earlier call that may have been killed before it grew the filesystem. */
@@ -99,7 +138,7 @@ go_on_growing(struct staging *s, struct error **err)
   struct mount_options options;
   if (parse_options(s, found.name, &options, err) < 0)
     return -1;
-  int r = grow(s, found.name, &options, err);
+  int r = option_list_find(&options.filesystem, "ro") ? 0 : grow(s, found.name, &options, err);
   mount_options_clear(&options);
   return r;
 }

@@ -10,8 +10,9 @@
 #include "csi/volume/proto_map.h"
 #include "lib/base/memory.h"
 #include "nodeplugin/attach.h"
+#include "nodeplugin/blank_volume.h"
+#include "nodeplugin/device_use.h"
 #include "nodeplugin/filesystem.h"
-#include "nodeplugin/mapper_table.h"
 #include "nodeplugin/mount_owner.h"
 #include "nodeplugin/mounter.h"
 #include "nodeplugin/stage_filesystem.h"
@@ -45,7 +46,7 @@ prepare(struct staging *s, struct error **err)
 {
   const Csi__V1__NodeStageVolumeRequest *request = s->request;
   struct string_map context = {0};
-  if (target_path_open(s->node->kubelet_dir, "staging_target_path", request->staging_target_path,
+  if (target_path_open(&s->node->kubelet_dir, "staging_target_path", request->staging_target_path,
                        &s->target, err) < 0 ||
       volume_find(s->node, request->volume_id, &s->volume, err) < 0)
     return -1;
@@ -64,6 +65,18 @@ prepare(struct staging *s, struct error **err)
   return 0;
 }
 
+/* There is nothing more to do than not to take what is there for something else. */
+static int
+stage_disk(const struct staging *s, struct error **err)
+{
+  if (device_use_check_not_mounted(&s->mapping, err) < 0) {
+    if (err)
+      (*err)->code = ERROR_ALREADY_EXISTS;
+    return -1;
+  }
+  return s->mapping.is_read_only ? 0 : blank_volume_give_up(&s->volume, err);
+}
+
 static int
 stage(struct staging *s, struct error **err)
 {
@@ -76,11 +89,14 @@ stage(struct staging *s, struct error **err)
                                              : is_read_only ? ATTACH_WITH_READERS
                                                             : ATTACH_SHARED};
   if (attach_volume(s->node, &s->volume, &wish, &s->mapping, &is_new, err) < 0) {
-    (void)mapper_unmap(&s->node->env, &s->volume.id, false, NULL); /* what is half made */
+    (void)detach_volume(s->node, &s->volume.id, NULL); /* what is half made, and in no use */
     return -1;
   }
-  if (capability->access_type_case == CSI__V1__VOLUME_CAPABILITY__ACCESS_TYPE_BLOCK ||
-      stage_filesystem(s->node, &s->volume, &s->mapping, capability->mount, &s->target, err) == 0)
+  int r =
+      capability->access_type_case == CSI__V1__VOLUME_CAPABILITY__ACCESS_TYPE_BLOCK
+          ? stage_disk(s, err)
+          : stage_filesystem(s->node, &s->volume, &s->mapping, capability->mount, &s->target, err);
+  if (r == 0)
     return 0;
   if (is_new) { /* kubelet may not unstage what was never staged */
     if (mount_owner_check(s->node, &s->volume.id, &s->target, NULL) == 0)
@@ -100,7 +116,10 @@ node_stage_volume(void *context, const ProtobufCMessage *message, ProtobufCMessa
     return -1;
   CLEANUP(keyed_lock_releasep)
   struct keyed_lock *lock = node_lock(context, request->volume_id, "NodeStageVolume", err);
-  if (!lock)
+  CLEANUP(keyed_lock_releasep)
+  struct keyed_lock *path_lock =
+      lock ? node_lock_path(context, request->staging_target_path, "NodeStageVolume", err) : NULL;
+  if (!path_lock)
     return -1;
   struct staging s = {.node = context, .request = request, .target.parent = -1};
   int r = stage(&s, err);
@@ -118,7 +137,7 @@ unstage(struct node *node, const Csi__V1__NodeUnstageVolumeRequest *request, str
   CLEANUP(error_freep) struct error *failure = NULL;
   if (volume_id_decode(request->volume_id, &id, NULL) < 0)
     return 0; /* we never gave such an id out: it is not staged */
-  if (target_path_open(node->kubelet_dir, "staging_target_path", request->staging_target_path,
+  if (target_path_open(&node->kubelet_dir, "staging_target_path", request->staging_target_path,
                        &target, &failure) == 0) {
     int r = mount_owner_check(node, &id, &target, err);
     if (r == 0)
@@ -147,7 +166,10 @@ node_unstage_volume(void *context, const ProtobufCMessage *message, ProtobufCMes
     return error_set(err, ERROR_INVALID_ARGUMENT, "staging_target_path is needed");
   CLEANUP(keyed_lock_releasep)
   struct keyed_lock *lock = node_lock(context, request->volume_id, "NodeUnstageVolume", err);
-  if (!lock)
+  CLEANUP(keyed_lock_releasep)
+  struct keyed_lock *path_lock =
+      lock ? node_lock_path(context, request->staging_target_path, "NodeUnstageVolume", err) : NULL;
+  if (!path_lock)
     return -1;
   if (unstage(context, request, err) < 0)
     return error_wrap(err, "unstage volume '%.*s'", VOLUME_ID_MAX, request->volume_id);

@@ -59,28 +59,45 @@ open_parent(const char *base, const char *field, const char *path, const char *b
   return error_set_errno(err, errno, "%s '%s'", field, path);
 }
 
+/* What of a path is below a folder; NULL when it is not in there. */
+static const char *
+find_below(const char *folder, const char *path)
+{
+  size_t len = strlen(folder);
+  while (len > 1 && folder[len - 1] == '/')
+    len--;
+  return strncmp(path, folder, len) == 0 && path[len] == '/' ? path + len + 1 : NULL;
+}
+
+char *
+target_base_resolve(const struct target_base *base, const char *path)
+{
+  const char *below = find_below(base->real, path) ? NULL : find_below(base->given, path);
+  return below ? xasprintf("%s/%s", base->real, below) : xstrdup(path);
+}
+
 int
-target_path_open(const char *base, const char *field, const char *path,
+target_path_open(const struct target_base *base, const char *field, const char *path,
                  struct target_path *ret_target, struct error **err)
 {
-  size_t base_len = strlen(base);
   if (!*path)
     return error_set(err, ERROR_INVALID_ARGUMENT, "%s is needed", field);
   if (!is_normal(path))
     return error_set(err, ERROR_INVALID_ARGUMENT,
                      "%s '%.256s': an absolute path without '.', '..' and empty parts is needed",
                      field, path);
-  if (!text_starts_with(path, base) || path[base_len] != '/')
+  CLEANUP(freep) char *real = target_base_resolve(base, path);
+  const char *below = find_below(base->real, real);
+  if (!below)
     return error_set(err, ERROR_INVALID_ARGUMENT,
                      "%s '%.256s' lies outside of '%s' (--kubelet-dir): refused", field, path,
-                     base);
-  const char *below = path + base_len + 1;
+                     base->real);
   const char *slash = strrchr(below, '/');
   struct target_path target = {.parent = -1};
-  if (open_parent(base, field, path, below, &target.parent, err) < 0)
+  if (open_parent(base->real, field, path, below, &target.parent, err) < 0)
     return -1;
   target.name = xstrdup(slash ? slash + 1 : below);
-  target.real = xstrdup(path);
+  target.real = TAKE(real);
   target.by_fd = xasprintf("/proc/self/fd/%d/%s", target.parent, target.name);
   struct stat now;
   if (target_path_stat(&target, &now) && S_ISLNK(now.st_mode)) {

@@ -20,9 +20,19 @@ struct target_path {
   char *by_fd; /* "/proc/self/fd/N/name": for calls that take nothing but text */
 };
 
-/* base is kubelet's folder, as realpath() has it. INVALID_ARGUMENT for a path that is not to be
+/* kubelet's folder. It may be reached by a symbolic link, as after a move to a larger disk; then
+ * kubelet spells its paths by the link. */
+struct target_base {
+  const char *real;  /* as realpath() has it, and the mount table */
+  const char *given; /* as it was configured */
+};
+
+/* The path as the mount table spells it, to be freed; a path that lies elsewhere stays as it is. */
+char *target_base_resolve(const struct target_base *base, const char *path);
+
+/* INVALID_ARGUMENT for a path that is not to be
  * used, `field` says which one of the request; NOT_FOUND when its parent folder is not there. */
-int target_path_open(const char *base, const char *field, const char *path,
+int target_path_open(const struct target_base *base, const char *field, const char *path,
                      struct target_path *ret_target, struct error **err);
 void target_path_clear(struct target_path *target);
 

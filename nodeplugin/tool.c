@@ -61,7 +61,7 @@ wait_for(struct subprocess *subprocess, const char *name, int64_t timeout_ms, in
     return error_set(err, ERROR_DEADLINE_EXCEEDED, "%s did not end within %lld s and was killed",
                      name, (long long)timeout_ms / 1000);
   }
-  *ret_status = WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+  *ret_status = WIFEXITED(status) ? WEXITSTATUS(status) : TOOL_KILLED;
   return 0;
 }
 
@@ -73,9 +73,10 @@ tool_run(const char *const *argv, int64_t timeout_ms, int *ret_status, char **re
   if (!program)
     return error_set(err, ERROR_FAILED_PRECONDITION, "%s is not installed on this node", argv[0]);
   CLEANUP(closep) int output = memfd_create("output", MFD_CLOEXEC);
-  if (output < 0)
+  CLEANUP(closep) int errors = memfd_create("errors", MFD_CLOEXEC);
+  if (output < 0 || errors < 0)
     return error_set_errno(err, errno, "run %s", argv[0]);
-  const struct subprocess_fd fds[] = {{.from = output, .to = 1}, {.from = output, .to = 2}};
+  const struct subprocess_fd fds[] = {{.from = output, .to = 1}, {.from = errors, .to = 2}};
   struct subprocess_options options = {
       .program = program, .argv = argv, .env = environment, .fds = fds, .fd_count = 2};
   CLEANUP(subprocess_freep) struct subprocess *subprocess = NULL;
@@ -86,7 +87,7 @@ tool_run(const char *const *argv, int64_t timeout_ms, int *ret_status, char **re
   if (ret_status)
     *ret_status = status;
   if (ret_output)
-    *ret_output = tool_say(output);
+    *ret_output = tool_say(lseek(errors, 0, SEEK_END) > 0 ? errors : output);
   return 0;
 }
 

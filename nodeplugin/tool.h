@@ -11,9 +11,14 @@
 /* Where the program is, to be freed; NULL when it is not installed. */
 char *tool_find(const char *name);
 
-/* argv[0] is its name. *ret_status is its exit status, 255 when a signal ended it; *ret_output what
- * it said, one line of it, to be freed. Either may be NULL. FAILED_PRECONDITION when it is not
- * installed, DEADLINE_EXCEEDED when it was killed for its time. */
+/* The status of one that a signal ended. */
+#define TOOL_KILLED 255
+
+/* argv[0] is its name. *ret_status is its exit status, TOOL_KILLED when a signal ended it;
+ * *ret_output what it said, of its errors if there are any, as one line, to be freed. Either may be
+ * NULL. FAILED_PRECONDITION when it is not installed, DEADLINE_EXCEEDED when it was killed for its
+ * time.
+ */
 int tool_run(const char *const *argv, int64_t timeout_ms, int *ret_status, char **ret_output,
              struct error **err);
 /* The same, and a failure when it ends with another status than 0. */

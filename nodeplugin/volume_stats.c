@@ -5,6 +5,7 @@
 
 #include "csi/volume/volume_id.h"
 #include "lib/base/memory.h"
+#include "nodeplugin/attach.h"
 #include "nodeplugin/block_device.h"
 #include "nodeplugin/io_watch.h"
 #include "nodeplugin/published_path.h"
@@ -51,15 +52,17 @@ measure(const struct published_path *path, Csi__V1__NodeGetVolumeStatsResponse *
 
 /* waited_ms: how long the device's requests have been waiting. */
 static Csi__V1__VolumeCondition *
-condition(const struct published_path *path, int64_t waited_ms)
+condition(const struct node *node, const struct published_path *path, int64_t waited_ms)
 {
   Csi__V1__VolumeCondition *made = xcalloc(1, sizeof(*made));
   csi__v1__volume_condition__init(made);
   bool hangs = waited_ms >= ABNORMAL_WAIT_MS;
   made->abnormal = !path->mapping.is_alive || hangs || path->is_super_read_only;
   if (!path->mapping.is_alive)
-    made->message = xasprintf("what served its device '%s' (%s) has died", path->mapping.device,
-                              path->mapping.mapper->name);
+    made->message = xasprintf(
+        "what served its device '%s' (%s) has died%s", path->mapping.device,
+        path->mapping.mapper->name,
+        attach_is_taken(node, &path->id) ? ", and another node has had the volume since" : "");
   else if (hangs)
     made->message =
         xasprintf("no I/O of its device '%s' (%s) was finished for %lld s: the cluster, "
@@ -92,7 +95,7 @@ node_get_volume_stats(void *context, const ProtobufCMessage *message, ProtobufCM
     return error_wrap(err, "volume '%.*s'", VOLUME_ID_MAX, request->volume_id);
   const struct node *node = context;
   int64_t waited_ms = io_watch_look(node->io_watch, path.mapping.number);
-  answer->volume_condition = condition(&path, waited_ms);
+  answer->volume_condition = condition(node, &path, waited_ms);
   /* A device that nobody serves, or that does not answer, has nothing to say. */
   bool answers = path.mapping.is_alive && waited_ms < ABNORMAL_WAIT_MS;
   int r = answers ? measure(&path, answer, err) : 0;

@@ -17,7 +17,8 @@ class Here:
 
     def __init__(self, ceph_dir):
         self.ceph_dir = ceph_dir
-        self.node = Node(ceph_dir)
+        # No kubelet looks for it, and in the scratch folder of a scratch folder its socket's path is too long.
+        self.node = Node(ceph_dir, arguments=["--registration-dir="])
         self.conf = os.path.join(ceph_dir, "ceph.conf")
         self.work = self.node.workdir
 

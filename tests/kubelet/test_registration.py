@@ -12,7 +12,7 @@ import kubectl
 import pods
 import volumes
 from kubelet_node import KubeletNode
-from registration import Registrar
+from registration import sidecar
 from volumes import CODES, MIB, refused
 
 OTHER = "other.imprint.test"
@@ -59,9 +59,9 @@ def test_registered_by_a_sidecar(node, cluster, a_volume):
     arguments = ["--driver-name", OTHER, "--registration-dir", ""]
     with KubeletNode(cluster.dir, arguments) as other:
         assert not os.path.exists(os.path.join(other.registry, f"{OTHER}-reg.sock"))
-        with other.client() as client, Registrar(client, other.socket, other.registry) as registrar:
+        with other.client() as client, sidecar(client, other.socket, other.registry) as registrar:
             kubectl.until(lambda: OTHER in drivers(other), "it is registered")
-            assert registrar.statuses == [(True, "")]
+            assert registrar.registered()
             assert drivers(other)[OTHER]["nodeID"] == f"imprint:{other.name}"
             pods.start(pods.pod("uses", pods.claimed(a_volume)))
             pods.sh("uses", "echo works >/data/file")

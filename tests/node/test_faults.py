@@ -49,7 +49,8 @@ class Killer:
                 raise
         self.disarm()
         self.seen |= set(self.trace.read_text().splitlines())
-        if self.node.is_running():
+        # it may die yet, of what it does by itself while nobody calls
+        if not volumes.wait_until(lambda: not self.node.is_running(), 0.3):
             return False
         self.node.wait()
         self.node.start()

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A blank volume gets a filesystem once; what holds anything is never formatted."""
 
+import concurrent.futures
+import struct
 import subprocess
+import time
+import zlib
 
 import pytest
 
@@ -76,6 +80,36 @@ def test_any_byte_of_the_first_mebibyte(cluster, node, client, create):
         assert digest(cluster, volume) == before
 
 
+def table_at_the_end(size):
+    """The second copy of a GPT, whose first one is gone."""
+    lba, entries = size // 512 - 1, bytes(128 * 128)
+    fields = lambda crc: struct.pack("<8sIIIIQQQQ16sQIII", b"EFI PART", 0x10000, 92, crc, 0, lba, 1,
+                                     34, lba - 33, b"imprint-disk-gid", lba - 32, 128, 128,
+                                     zlib.crc32(entries))
+    return lba * 512, fields(zlib.crc32(fields(0)))
+
+
+def test_signatures_behind_the_first_mebibyte(cluster, node, client, create):
+    end = 64 * MIB
+    raid = struct.pack("<III20xI", 0xa92b4efc, 0, 90, end // 1024 - 64)
+    pool = struct.pack("<QQQQQ", 0xbab10c, 5000, 7, 1, 1).ljust(1024, b"\0") * 16
+    volume = create("v", end)
+    for said, offset, data in [
+            ("linux_raid_member", end - 0x10000, raid),
+            ("zfs_member", end - 0x40000 + 0x21000, pool),
+            ("isw_raid_member", end - 1024, b"Intel Raid ISM Cfg Sig. 1.3.00"),
+            ("VMFS", 2 * MIB, struct.pack("<I", 0x2fabf15e)),
+            ("gpt partition table", *table_at_the_end(end))]:
+        with cluster.volume(volume.volume_id) as image:
+            image.write(data, offset)
+        with refused(CODES.FAILED_PRECONDITION, f"holds {said}: it is neither mounted nor"):
+            Staged(client, node, volume, "ext4").stage()
+        with cluster.volume(volume.volume_id) as image:
+            assert image.read(offset, len(data)) == data
+            image.write(bytes(len(data)), offset)
+    assert node.leftovers() == []
+
+
 def test_damaged_ext4_is_not_formatted(cluster, node, client, create):
     volume = create("v")
     with Staged(client, node, volume, "ext4"):
@@ -117,6 +151,34 @@ def test_interrupted_format_is_done_again(cluster, node, client, create):
         staged.publish()
     with cluster.volume(volume.volume_id, read_only=True) as image:
         assert "imprint.formatting" not in dict(image.metadata_list())
+
+
+def test_mark_that_is_gone_when_the_device_is_there(cluster, node, client, create):
+    """Another node has finished its filesystem while this one waited for it."""
+    volume = create("v")
+    with concurrent.futures.ThreadPoolExecutor(1) as threads:
+        with cluster.volume(volume.volume_id) as image:
+            image.metadata_set("imprint.formatting", volumes.image_id_of(volume.volume_id))
+            waiting = threads.submit(Staged(client, node, volume, "ext4").stage)
+            time.sleep(1)  # of three, for which it waits until nobody has the image
+            image.metadata_remove("imprint.formatting")
+            image.write(b"data", 5000)
+        with refused(CODES.FAILED_PRECONDITION, "unknown data"):
+            waiting.result()
+    with cluster.volume(volume.volume_id, read_only=True) as image:
+        assert image.read(5000, 4) == b"data"
+
+
+def test_mark_of_a_disk_does_not_count(cluster, node, client, create):
+    """Half a filesystem that was handed out as a disk since is somebody's data."""
+    volume = create("v")
+    with cluster.volume(volume.volume_id) as image:
+        image.metadata_set("imprint.formatting", volumes.image_id_of(volume.volume_id))
+        image.write(b"data", 5000)
+    with Staged(client, node, volume) as staged:
+        staged.publish()
+    with refused(CODES.FAILED_PRECONDITION, "unknown data"):
+        Staged(client, node, volume, "ext4").stage()
 
 
 def test_mark_of_another_image_does_not_count(cluster, node, client, control, create):

@@ -2,16 +2,19 @@
 """Calls that contradict what is there: mounts of others, a second use of another kind, paths that
 change meanwhile."""
 
+import concurrent.futures
 import contextlib
 import os
 import stat
 import subprocess
 import threading
+import time
 
 import grpc
 import pytest
 
 import volumes
+from inline import Inline
 from staged import Staged
 from volumes import CODES, refused
 
@@ -56,6 +59,20 @@ def test_unpublish_leaves_what_is_not_ours(node, client, create):
     assert os.path.getsize(config) > 0 and os.path.exists(device)
 
 
+def test_refused_inline_volume_leaves_what_is_not_ours(node, client, control, create):
+    parameters = volumes.parameters(**{"csi.storage.k8s.io/pvc/namespace": "team-a"})
+    snapshot = volumes.snapshot(control, "s", create("v", parameters=parameters).volume_id)
+    inline = Inline(client, node, "pod", snapshotHandle=snapshot.snapshot_id)
+    os.makedirs(inline.target)
+    subprocess.run(["mount", "-t", "tmpfs", "secrets", inline.target], check=True)
+    try:
+        with refused(CODES.FAILED_PRECONDITION, "'secrets' is mounted at"):
+            inline.publish()
+        assert os.path.ismount(inline.target)
+    finally:
+        subprocess.run(["umount", inline.target], check=False)
+
+
 def test_a_target_again_with_other_options(node, client, create):
     with Staged(client, node, create("v"), "ext4") as staged:
         hardened = Staged(client, node, staged.volume, "ext4", flags=["noexec,nosuid"])
@@ -77,6 +94,27 @@ def test_a_target_again_with_other_options(node, client, create):
         options = next(line.split()[5] for line in open("/proc/self/mountinfo", encoding="utf-8")
                        if line.split()[4] == kept)
         assert {"noexec", "nosuid"} <= set(options.split(","))
+
+
+def test_a_staged_volume_again_with_other_options(node, client, create):
+    """Refused, and those who have it do not notice."""
+    volume = create("v")
+    staged = lambda *more, **fields: Staged(client, node, volume, *more, **fields)
+    with staged("ext4") as there:
+        target = there.publish()
+        staged("ext4", flags=["commit=17"]).stage()  # takes no right away
+        for other, said in [(staged("ext4", flags=["noexec"]), "without an option"),
+                            (staged("ext4", flags=["noatime,ro"]), "without an option"),
+                            (staged("ext4", "MULTI_NODE_READER_ONLY"), "is there writable"),
+                            (staged(), "it cannot be a disk as well")]:
+            began = time.monotonic()
+            with refused(CODES.ALREADY_EXISTS, said):
+                other.stage()
+            assert time.monotonic() - began < 5
+        with open(f"{target}/file", "w", encoding="ascii") as file:
+            file.write("works")
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def test_read_only_by_a_mount_option(node, client, create):
@@ -151,6 +189,25 @@ def test_a_path_that_changes_under_our_hands(node, client, create, tmp_path):
         while os.path.ismount(f"{pod}/mount"):
             subprocess.run(["umount", f"{pod}/mount"], check=True)
         staged.targets.clear()
+
+
+def test_two_volumes_at_one_target(node, client, create):
+    """At the same moment: one of them is there, and not both on top of each other."""
+    target = node.target("pod")
+    at_target = lambda: [line for line in open("/proc/self/mountinfo", encoding="utf-8")
+                         if line.split()[4] == target]
+    rivals = [Staged(client, node, create(name), "ext4") for name in "ab"]
+    with rivals[0], rivals[1]:
+        with concurrent.futures.ThreadPoolExecutor(2) as threads:
+            for _ in range(30):
+                failures = [call.exception() for call in
+                            [threads.submit(staged.publish) for staged in rivals]]
+                assert len(at_target()) == 1, failures
+                for staged, failure in zip(rivals, failures):
+                    if failure is None:
+                        staged.unpublish()
+                    else:
+                        assert failure.code() in (CODES.ABORTED, CODES.ALREADY_EXISTS), failure
 
 
 def test_a_volume_that_pretends_to_be_inline(node, client, create):

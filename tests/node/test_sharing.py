@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """One node, several nodes, nodes and helpers that died."""
 
+import concurrent.futures
 import configparser
 import mmap
 import os
 import signal
+import subprocess
 import time
 
 import pytest
@@ -43,6 +45,25 @@ def test_second_node_is_refused(node, client, other, other_client, create, mode)
         pass
 
 
+def test_two_nodes_at_the_same_moment(node, client, other, other_client, create):
+    """Both find nobody there. One of them has it in the end, and never both."""
+    with concurrent.futures.ThreadPoolExecutor(2) as threads:
+        for number in range(2):
+            volume = create(f"v-{number}")
+            rivals = [Staged(client, node, volume, "ext4"),
+                      Staged(other_client, other, volume, "ext4")]
+            refusals = [call.exception() for call in
+                        [threads.submit(rival.stage) for rival in rivals]]
+            assert any(refusals), "both have it"
+            for refusal in filter(None, refusals):
+                assert refusal.code() == CODES.FAILED_PRECONDITION, refusal
+            for rival, refusal in zip(rivals, refusals):
+                if refusal is None:
+                    assert os.path.ismount(rival.staging)
+                rival.unstage()
+            assert node.leftovers() == other.leftovers() == []
+
+
 def test_readers_are_refused_while_one_writes(node, client, other, other_client, create):
     volume = create("v")
     with Staged(client, node, volume, "ext4"):
@@ -77,6 +98,17 @@ def test_many_writers_of_a_block_volume(node, client, other, other_client, creat
                 write_block(paths[writer], letter)
                 for path in paths:
                     assert read_block(path) == letter * 4096
+
+
+def test_one_writer_of_what_many_have(node, client, other, other_client, create):
+    """Its device is there, and in no use: who else has the volume is asked all the same, as it is
+    when the first call was killed before it came to that."""
+    volume = create("v")
+    with Staged(client, node, volume, mode="MULTI_NODE_MULTI_WRITER"):
+        Staged(other_client, other, volume, mode="MULTI_NODE_MULTI_WRITER").stage()
+        with refused(CODES.FAILED_PRECONDITION, "another Ceph client has opened it"):
+            Staged(other_client, other, volume).stage()
+        assert other.leftovers() == []
 
 
 def test_many_readers(node, client, other, other_client, create):
@@ -125,6 +157,16 @@ def test_unstage_needs_neither_record_nor_ceph(cluster, node, client, create):
         staged.unstage()
 
 
+@pytest.mark.parametrize("lost", ["lock", "qmp"])
+def test_unstage_without_the_files_of_its_helper(node, client, create, lost):
+    """Whatever of the run folder is lost: the helper ends, or it would hold the image for ever."""
+    staged = Staged(client, node, create("v"), "ext4").stage()
+    fuse = os.path.join(node.run_dir, "fuse")
+    os.unlink(os.path.join(fuse, os.listdir(fuse)[0], lost))
+    staged.unstage()
+    assert node.leftovers() == []
+
+
 def test_dead_helper_is_told(node, client, create):
     volume = create("v")
     staged = Staged(client, node, volume, "ext4").stage()
@@ -141,6 +183,25 @@ def test_dead_helper_is_told(node, client, create):
     # its Ceph client is believed to be alive for 30 s; the caller is told, not kept
     volumes.patiently(staged.stage, passing=volumes.PASSING | {CODES.FAILED_PRECONDITION})
     staged.publish()
+    staged.leave()
+
+
+def test_a_helper_that_was_let_go_of(cluster, node, client, create):
+    """The cluster turns it away while its process lives: staging says so while the device is in use,
+    and makes a new one when it is not."""
+    staged = Staged(client, node, create("v")).stage()
+    staged.publish()
+    with cluster.volume(staged.volume_id, read_only=True) as image:
+        for watcher in image.watchers_list():
+            subprocess.run(["ceph", "-c", cluster.conf, "osd", "blocklist", "add", watcher["addr"]],
+                           check=True)
+    with refused(CODES.FAILED_PRECONDITION, "the cluster turns away", "still in use at"):
+        staged.stage()
+    staged.unpublish()
+    before = node.helpers()
+    staged.stage()
+    assert len(node.helpers()) == 1 and node.helpers() != before
+    write_block(staged.publish(), b"x")
     staged.leave()
 
 

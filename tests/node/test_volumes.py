@@ -108,7 +108,7 @@ def test_read_only_publish(node, client, create, fs_type):
             staged.publish("pod-b")
 
 
-def test_read_only_block_cannot_be_written(node, client, create):
+def test_read_only_block_cannot_be_written(node, client, control, create):
     """A device node on a read-only mount can be written to: it takes a read-only device."""
     with Staged(client, node, create("v")) as staged:
         writable = staged.publish("pod-a")
@@ -121,6 +121,17 @@ def test_read_only_block_cannot_be_written(node, client, create):
         staged.unpublish(read_only[0])
         assert read_device(read_only[1], 4096) == b"x" * 4096
         staged.publish("pod-0", readonly=True)
+        control.ControllerExpandVolume(volume_id=staged.volume_id,
+                                       capacity_range={"required_bytes": 128 * MIB})
+        staged.expand(path=writable)
+        with open(read_only[1], "rb") as device:
+            assert device.seek(0, os.SEEK_END) == 128 * MIB
+        staged.unpublish(writable)
+        with refused(CODES.FAILED_PRECONDITION, f"in use at '{node.kubelet_dir}/pods/"):
+            staged.unstage()  # the readers are left
+        with refused(CODES.FAILED_PRECONDITION, "published as a disk at"):
+            Staged(client, node, staged.volume, "ext4").stage()
+        assert read_device(read_only[1], 4096) == b"x" * 4096
 
 
 @pytest.mark.parametrize("fs_type, flags, mount, filesystem", [
@@ -185,7 +196,65 @@ def test_grow_online(node, client, control, create, fs_type):
             assert staged.expand(GIB).capacity_bytes == GIB
         total = staged.stats(target).usage[0].total
         assert total == GIB if fs_type is None else total > 900 * MIB
-        assert staged.expand(2 * GIB).capacity_bytes == GIB  # the controller grows images
+        with refused(CODES.OUT_OF_RANGE, "it has 1 GiB, .*required_bytes asks for 2 GiB"):
+            staged.expand(2 * GIB)  # the controller grows images
+        for code, limit in [(CODES.OUT_OF_RANGE, GIB - 1), (CODES.INVALID_ARGUMENT, -1)]:
+            with refused(code, "limit_bytes"):
+                client.NodeExpandVolume(volume_id=volume.volume_id, volume_path=target,
+                                        capacity_range={"limit_bytes": limit})
+
+
+@pytest.mark.parametrize("fs_type", ["xfs", None])
+def test_staged_again_before_it_grows(node, client, control, create, fs_type):
+    """As by a kubelet that was restarted: the volume grows, under the pod that has it."""
+    volume = create("v", SIZE)
+    with Staged(client, node, volume, fs_type) as staged:
+        target = staged.publish(readonly=bool(fs_type))
+        control.ControllerExpandVolume(volume_id=volume.volume_id,
+                                       capacity_range={"required_bytes": GIB})
+        staged.stage()
+        assert staged.stats(target).usage[0].total > 900 * MIB
+        if fs_type is None:
+            write_device(target, b"x" * 4096, GIB - 4096)
+        control.ControllerExpandVolume(volume_id=volume.volume_id,
+                                       capacity_range={"required_bytes": 2 * GIB})
+        assert staged.expand(path=target).capacity_bytes == 2 * GIB  # by way of the staging path
+        assert staged.stats(target).usage[0].total > 1900 * MIB
+
+
+def test_staged_again_where_ext4_may_not_grow(node, client, control, create):
+    """As above, without the privilege: it stays as it is, and is not checked below the pod."""
+    volume = create("v", SIZE)
+    mounted = lambda: [line for line in open("/proc/self/mountinfo", encoding="utf-8")
+                       if line.split()[4] == staged.staging]
+    with Staged(client, node, volume, "ext4") as staged:
+        target, before = staged.publish(), mounted()
+        control.ControllerExpandVolume(volume_id=volume.volume_id,
+                                       capacity_range={"required_bytes": GIB})
+        staged.stage()
+        assert mounted() == before
+        with open(f"{target}/file", "w", encoding="ascii") as file:
+            file.write("works")
+            file.flush()
+            os.fsync(file.fileno())
+    with staged:
+        staged.publish()
+        assert staged.stats().usage[0].total > 900 * MIB
+
+
+@pytest.mark.parametrize("fs_type", FILESYSTEMS)
+def test_grown_offline_and_mounted_read_only(node, client, control, create, fs_type):
+    volume = create("v", SIZE)
+    with Staged(client, node, volume, fs_type):
+        pass
+    control.ControllerExpandVolume(volume_id=volume.volume_id,
+                                   capacity_range={"required_bytes": GIB})
+    with Staged(client, node, volume, fs_type, flags=["ro"]) as staged:
+        assert "ro" in mount_of(staged.publish())[2]
+        staged.stage()
+    with Staged(client, node, volume, fs_type) as staged:
+        staged.publish()
+        assert staged.stats().usage[0].total > 900 * MIB
 
 
 def test_grow_a_staged_block_volume(node, client, control, create):

@@ -6,7 +6,7 @@ import pytest
 import volumes
 from inline import Inline
 from staged import Staged
-from volumes import MIB
+from volumes import CODES, MIB, refused
 
 SIZE, GROWN = 320 * MIB, 512 * MIB
 
@@ -14,6 +14,18 @@ SIZE, GROWN = 320 * MIB, 512 * MIB
 def create(control, name, mapper, **more):
     return volumes.create(control, name, SIZE,
                           parameters=volumes.parameters(mapper=mapper), **more)
+
+
+def opened_by_another(guest, staged):
+    """A process that has found the device in /dev: it is not taken away from below it."""
+    target = staged.targets[0]
+    guest.sh(f"ls /dev/rbd0 /dev/nbd0 2>/dev/null | while read d; do [ \"$(stat -c %t:%T $d)\" = "
+             f"\"$(stat -c %t:%T {target})\" ] && {{ sleep 1000 <$d >/dev/null 2>&1 & "
+             "echo $! >/tmp/opener; }; done; true")
+    staged.unpublish()
+    with refused(CODES.FAILED_PRECONDITION, "has it open|still open somewhere"):
+        staged.unstage()
+    guest.sh("kill $(cat /tmp/opener)")
 
 
 @pytest.mark.parametrize("fs_type", ["ext4", "xfs", None])
@@ -32,6 +44,8 @@ def test_written_grown_and_read_back(guests, control, mapper, fs_type):
                                            capacity_range={"required_bytes": GROWN})
             assert staged.expand(GROWN).capacity_bytes == GROWN
             assert staged.stats().usage[0].total > GROWN - 80 * MIB
+            if fs_type is None:
+                opened_by_another(guest, staged)
         assert guest.leftovers() == []
         with Staged(client, guest, volume, fs_type) as staged:
             target = staged.publish()
@@ -92,6 +106,8 @@ def test_nbd_process_is_replaced(guests, control):
     with guest.client() as client:
         with Staged(client, guest, create(control, "v", "nbd"), "ext4") as staged:
             target = staged.publish()
+            with refused(CODES.ALREADY_EXISTS, "is there writable"):  # and it stays there
+                Staged(client, guest, staged.volume, "ext4", "MULTI_NODE_READER_ONLY").stage()
             guest.sh("kill -9 $(pidof rbd-nbd)")
             guest.sh(f"echo first > {target}/file; sync")
             guest.kill_plugin()

@@ -63,7 +63,7 @@ def test_a_node_that_was_let_go_of(cluster, guests, control):
         target = staged.publish()
         address = guest.sh("cat /sys/bus/rbd/devices/*/client_addr").strip()
         subprocess.run(["ceph", "osd", "blocklist", "add", address], check=True)
-        with refused(CODES.FAILED_PRECONDITION, "the cluster turns it away", "still in use at"):
+        with refused(CODES.FAILED_PRECONDITION, "the cluster turns away", "still in use at"):
             staged.stage()
         staged.unpublish()
         volumes.patiently(staged.stage)
@@ -71,6 +71,34 @@ def test_a_node_that_was_let_go_of(cluster, guests, control):
         guest.sh(f"echo kept | dd of={staged.publish()} bs=4096 conv=sync oflag=direct")
         assert target == staged.targets[0]
         staged.leave()
+
+
+def test_taken_over_while_nobody_served_it(cluster, guests, control):
+    """The plugin and its rbd-nbd die, and the cluster lets go of them; another machine has the volume
+    when the plugin is back. Nothing serves the old device then, not even when the other is gone."""
+    volume = volumes.create(control, "v", 64 * MIB, parameters=volumes.parameters(mapper="nbd"))
+    write = lambda guest, staged: guest.sh(f"echo x | dd of={staged.publish()} bs=4096 conv=sync "
+                                           "oflag=direct 2>/dev/null")
+    with guests[0].client() as here, guests[1].client() as there:
+        staged = Staged(here, guests[0], volume).stage()
+        write(guests[0], staged)
+        guests[0].kill_plugin()
+        guests[0].sh("kill -9 $(pidof rbd-nbd)")
+        with cluster.volume(volume.volume_id, read_only=True) as image:
+            for watcher in image.watchers_list():
+                subprocess.run(["ceph", "osd", "blocklist", "add", watcher["addr"]], check=True)
+        survivor = Staged(there, guests[1], volume)
+        volumes.patiently(survivor.stage, 120, volumes.PASSING | {CODES.FAILED_PRECONDITION})
+        write(guests[1], survivor)
+        guests[0].start_plugin()
+        condition = lambda: volumes.patiently(staged.stats).volume_condition
+        assert volumes.wait_until(lambda: "another node has had" in condition().message, 30)
+        assert condition().abnormal
+        survivor.leave()
+        with refused(CODES.FAILED_PRECONDITION, "still in use at"):
+            staged.stage()
+        assert guests[0].sh("pidof rbd-nbd || echo none").strip() == "none"
+        volumes.patiently(staged.leave)
 
 
 def test_power_cut(guests, control):

@@ -38,6 +38,8 @@ test_options_that_are_refused(void)
       {&krbd_mapper, "name=admin", "'name' is not allowed"},
       {&krbd_mapper, "ro", "'ro' is not allowed"},
       {&krbd_mapper, "mount_timeout=0", "the value '0' is not allowed"},
+      {&krbd_mapper, "mount_timeout=00", "the value '00' is not allowed"},
+      {&krbd_mapper, "mount_timeout=0x0", "the value '0x0' is not allowed"},
       {&krbd_mapper, "ms_mode=crc secret=x", "the value 'crc secret=x' is not allowed"},
       {&fuse_mapper, "krbd:key=x", "mapOptions of mapper krbd: 'key' is not allowed"},
       {&fuse_mapper, "queue_depth=1", "mapOptions of mapper fuse: 'queue_depth' is not allowed"},

@@ -15,12 +15,29 @@ test_options_go_where_they_belong(void)
   REQUIRE(mount_options_parse("ext4", flags, 3, "noload", &options, NULL) == 0);
   CHECK_NUMBER(options.attributes, MOUNT_ATTR_NOATIME | MOUNT_ATTR_NOSUID);
   CHECK_NUMBER(options.cleared, MOUNT_ATTR__ATIME);
-  CHECK_NUMBER(options.filesystem.count, 4);
+  CHECK_NUMBER(options.filesystem.count, 5);
   CHECK_STRING(option_list_find(&options.filesystem, "commit")->value, "5");
   CU_ASSERT_PTR_NOT_NULL(option_list_find(&options.filesystem, "ro"));
   CU_ASSERT_PTR_NOT_NULL(option_list_find(&options.filesystem, "discard"));
   CU_ASSERT_PTR_NOT_NULL(option_list_find(&options.filesystem, "noload"));
   CU_ASSERT_PTR_NULL(option_list_find(&options.filesystem, "nosuid"));
+  mount_options_clear(&options);
+}
+
+static void
+test_the_superblock_does_not_say_what_errors_do(void)
+{
+  char flag[] = "errors=continue";
+  char *flags[] = {flag};
+  struct mount_options options;
+  REQUIRE(mount_options_parse("ext4", NULL, 0, "", &options, NULL) == 0);
+  CHECK_STRING(option_list_find(&options.filesystem, "errors")->value, "remount-ro");
+  mount_options_clear(&options);
+  REQUIRE(mount_options_parse("ext4", flags, 1, "", &options, NULL) == 0);
+  CHECK_STRING(option_list_find(&options.filesystem, "errors")->value, "continue");
+  mount_options_clear(&options);
+  REQUIRE(mount_options_parse("xfs", NULL, 0, "", &options, NULL) == 0);
+  CHECK_NUMBER(options.filesystem.count, 0);
   mount_options_clear(&options);
 }
 
@@ -67,4 +84,5 @@ test_what_is_not_on_the_list_is_refused(void)
 }
 
 UNIT_MAIN("nodeplugin/mount_options", UNIT_TEST(test_options_go_where_they_belong),
+          UNIT_TEST(test_the_superblock_does_not_say_what_errors_do),
           UNIT_TEST(test_the_last_atime_counts), UNIT_TEST(test_what_is_not_on_the_list_is_refused))

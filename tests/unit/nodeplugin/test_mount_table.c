@@ -3,8 +3,11 @@
 
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "lib/base/memory.h"
+#include "tests/unit/temp_dir.h"
 #include "tests/unit/unit.h"
 
 static const char usual[] =
@@ -73,6 +76,29 @@ test_mounts_of_a_node_are_found(void)
   mount_table_clear(&table);
 }
 
+/* As where a container runtime has filled /dev: the name of the node tells nothing there. */
+static void
+test_a_node_is_known_by_its_number(void)
+{
+  CLEANUP(temp_dir_removep) char *dir = temp_dir_make();
+  CLEANUP(freep) char *device = temp_dir_path(dir, "rbd0");
+  CLEANUP(freep) char *bound = temp_dir_path(dir, "bound");
+  CLEANUP(freep) char *other = temp_dir_path(dir, "rbd1");
+  REQUIRE(mknod(device, S_IFBLK | 0600, makedev(252, 16)) == 0);
+  REQUIRE(mknod(bound, S_IFBLK | 0600, makedev(252, 16)) == 0);
+  REQUIRE(mknod(other, S_IFBLK | 0600, makedev(252, 32)) == 0);
+  CLEANUP(freep)
+  char *text = xasprintf("22 1 0:5 / %s rw - tmpfs tmpfs rw\n23 1 0:5 /x %s rw - tmpfs tmpfs rw\n",
+                         dir, bound);
+  struct mount_table table;
+  REQUIRE(mount_table_parse(text, &table, NULL) == 0);
+  const struct mount_entry *entry = mount_table_of_node(&table, device, NULL);
+  REQUIRE(entry);
+  CHECK_STRING(entry->mount_point, bound);
+  CU_ASSERT_PTR_NULL(mount_table_of_node(&table, other, NULL));
+  mount_table_clear(&table);
+}
+
 static void
 test_what_is_no_line_is_refused(void)
 {
@@ -106,5 +132,5 @@ test_our_own_table_can_be_read(void)
 
 UNIT_MAIN("nodeplugin/mount_table", UNIT_TEST(test_lines_are_taken_apart),
           UNIT_TEST(test_the_topmost_mount_is_found), UNIT_TEST(test_mounts_of_a_device_are_found),
-          UNIT_TEST(test_mounts_of_a_node_are_found), UNIT_TEST(test_what_is_no_line_is_refused),
-          UNIT_TEST(test_our_own_table_can_be_read))
+          UNIT_TEST(test_mounts_of_a_node_are_found), UNIT_TEST(test_a_node_is_known_by_its_number),
+          UNIT_TEST(test_what_is_no_line_is_refused), UNIT_TEST(test_our_own_table_can_be_read))

@@ -17,9 +17,10 @@ test_a_path_below_is_opened(void)
   CLEANUP(freep) char *pods = temp_dir_path(base, "pods");
   REQUIRE(mkdir(pods, 0700) == 0);
   CLEANUP(freep) char *path = temp_dir_path(pods, "mount");
+  const struct target_base kubelet = {.real = base, .given = base};
   struct target_path target;
   struct stat now;
-  REQUIRE(target_path_open(base, "target_path", path, &target, NULL) == 0);
+  REQUIRE(target_path_open(&kubelet, "target_path", path, &target, NULL) == 0);
   CHECK_STRING(target.real, path);
   CHECK_STRING(target.name, "mount");
   CU_ASSERT(!target_path_stat(&target, &now));
@@ -52,8 +53,9 @@ static void
 check_refused(const char *base, const char *path, enum error_code code, const char *said)
 {
   CLEANUP(error_freep) struct error *err = NULL;
+  const struct target_base kubelet = {.real = base, .given = base};
   struct target_path target;
-  CHECK_ROW(target_path_open(base, "target_path", path, &target, &err) == -1, path);
+  CHECK_ROW(target_path_open(&kubelet, "target_path", path, &target, &err) == -1, path);
   CHECK_ERROR(&err, code, said);
 }
 
@@ -85,5 +87,32 @@ test_links_are_not_followed(void)
   check_refused(base, below, ERROR_INVALID_ARGUMENT, "a symbolic link, or what is no folder");
 }
 
+static void
+test_the_folder_itself_may_be_a_link(void)
+{
+  CLEANUP(temp_dir_removep) char *dir = temp_dir_make();
+  CLEANUP(freep) char *base = realpath(dir, NULL);
+  CLEANUP(freep) char *real = temp_dir_path(base, "disk");
+  CLEANUP(freep) char *link = temp_dir_path(base, "kubelet");
+  CLEANUP(freep) char *given = xasprintf("%s/", link);
+  CLEANUP(freep) char *by_link = temp_dir_path(link, "mount");
+  CLEANUP(freep) char *expected = temp_dir_path(real, "mount");
+  CLEANUP(freep) char *elsewhere = temp_dir_path(base, "kubelet2/mount");
+  REQUIRE(mkdir(real, 0700) == 0 && symlink(real, link) == 0);
+  const struct target_base kubelet = {.real = real, .given = given};
+  const char *const paths[] = {by_link, expected};
+  for (size_t i = 0; i < 2; i++) {
+    struct target_path target;
+    REQUIRE(target_path_open(&kubelet, "target_path", paths[i], &target, NULL) == 0);
+    CHECK_STRING(target.real, expected);
+    target_path_clear(&target);
+  }
+  CLEANUP(error_freep) struct error *err = NULL;
+  struct target_path target;
+  CHECK_NUMBER(target_path_open(&kubelet, "target_path", elsewhere, &target, &err), -1);
+  CHECK_ERROR(&err, ERROR_INVALID_ARGUMENT, "lies outside of");
+}
+
 UNIT_MAIN("nodeplugin/target_path", UNIT_TEST(test_a_path_below_is_opened),
-          UNIT_TEST(test_other_paths_are_refused), UNIT_TEST(test_links_are_not_followed))
+          UNIT_TEST(test_other_paths_are_refused), UNIT_TEST(test_links_are_not_followed),
+          UNIT_TEST(test_the_folder_itself_may_be_a_link))
