@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "lib/base/memory.h"
+#include "populator/controllers/attributes_class.h"
 #include "populator/controllers/claim_making.h"
+#include "populator/controllers/claim_wait.h"
 #include "populator/controllers/origin.h"
 #include "populator/objects/persistent_volume.h"
 #include "populator/objects/quantity.h"
@@ -28,14 +30,6 @@ is_being_bound(const struct kube_object *claim)
 {
   const char *phase = json_text(claim->json, "status", "phase");
   return !phase || strcmp(phase, "Pending") == 0;
-}
-
-static bool
-may_be_placed(const struct kube_object *claim, const struct kube_object *storage_class)
-{
-  return !storage_class_waits_for_consumer(storage_class) ||
-         kube_object_annotation(claim, ANNOTATION_SELECTED_NODE) ||
-         kube_object_annotation(claim, ANNOTATION_BIND_IMMEDIATE);
 }
 
 static int
@@ -72,6 +66,24 @@ write_persistent_volume(struct populator *populator, const struct kube_object *c
   return error_set(err, failure->code, "%s", failure->message);
 }
 
+/* Ceph is full, say, or away. It is tried again by itself, but whoever waits for it has to see why.
+ * What can never be is told by whoever asked. */
+static void
+tell_refusal(struct populator *populator, const struct kube_object *claim,
+             const struct error *failure)
+{
+  switch (failure->code) {
+  case ERROR_ABORTED: /* busy: it comes */
+  case ERROR_CANCELLED:
+  case ERROR_FAILED_PRECONDITION:
+  case ERROR_INVALID_ARGUMENT:
+    return;
+  default:
+    kube_event_tell(populator->events, &kube_persistent_volume_claims, claim, KUBE_EVENT_WARNING,
+                    "VolumeNotMade", "%s", failure->message);
+  }
+}
+
 static int
 make(struct populator *populator, const struct kube_object *claim,
      const struct kube_object *storage_class, const struct origin *origin, struct error **err)
@@ -84,12 +96,18 @@ make(struct populator *populator, const struct kube_object *claim,
                                .volume = origin->volume};
   CLEANUP(freep) char *link = origin->link.kind ? source_link_text(&origin->link) : NULL;
   const struct claim_making making = {origin->snapshot, origin->volume, link};
+  CLEANUP(kube_object_releasep) struct kube_object *limits = NULL;
   if (size_of(claim, origin, &order.bytes, err) < 0 ||
+      attributes_class_find(populator, claim, &limits, err) < 0 ||
       claim_making_begin(populator, claim, storage_class, &making, err) < 0)
     return -1;
   struct made_volume volume;
-  if (volumes_create(populator->controller, &order, &volume, err) < 0)
-    return -1;
+  CLEANUP(error_freep) struct error *failure = NULL;
+  order.attributes_class = limits;
+  if (volumes_create(populator->controller, &order, &volume, &failure) < 0) {
+    tell_refusal(populator, claim, failure);
+    return error_set(err, failure->code, "%s", failure->message);
+  }
   int r = write_persistent_volume(populator, claim, storage_class, &volume, err);
   made_volume_clear(&volume);
   if (r == 0)
@@ -145,6 +163,7 @@ populate(struct populator *populator, const struct kube_object *claim, int64_t *
   if (storage_class_find(populator->storage_classes,
                          json_text(claim->json, "spec", "storageClassName"), &storage_class,
                          &failure) < 0) {
+    error_add_place(&failure, "spec.storageClassName");
     *ret_again_ms = tell_waiting(populator, claim, failure);
     return 0;
   }
@@ -152,7 +171,7 @@ populate(struct populator *populator, const struct kube_object *claim, int64_t *
     tell_foreign_class(populator, claim, storage_class);
     return 0;
   }
-  if (!may_be_placed(claim, storage_class))
+  if (!claim_may_be_placed(claim, storage_class))
     return 0;
   if (origin_find(populator, claim, &origin, &failure) < 0) {
     *ret_again_ms = tell_waiting(populator, claim, failure);
@@ -186,11 +205,26 @@ fill(struct populator *populator, const struct kube_object *claim, int64_t *ret_
   return 0;
 }
 
+/* It has a volume that somebody else made: ours is not needed. What an image imports into is the
+ * image's to remove. */
+static int
+see_to_foreign(struct populator *populator, const struct kube_object *claim, struct error **err)
+{
+  CLEANUP(freep) char *own = persistent_volume_name(claim);
+  const char *bound = json_text(claim->json, "spec", "volumeName");
+  bool is_images = origin_is_image(claim) && origin_is_owners_business(populator, claim);
+  if (is_images || !bound || strcmp(bound, own) == 0)
+    return 0;
+  return claim_making_take_back(populator, claim, err);
+}
+
 /* It goes; its volume too, if nobody else knows of that. */
 static int
 let_go(struct populator *populator, const struct kube_object *claim, struct error **err)
 {
-  if (!is_bound(claim) && claim_making_take_back(populator, claim, err) < 0)
+  int r = is_bound(claim) ? see_to_foreign(populator, claim, err)
+                          : claim_making_take_back(populator, claim, err);
+  if (r < 0)
     return -1;
   return kube_remove_finalizer(populator->client, &kube_persistent_volume_claims, claim,
                                FINALIZER_CLAIM, err);
@@ -209,7 +243,9 @@ complete(struct populator *populator, const struct kube_object *claim, int64_t *
     *ret_again_ms = left_ms;
     return 0;
   }
-  CLEANUP(freep) char *origin = origin_text(claim);
+  if (see_to_foreign(populator, claim, err) < 0)
+    return -1;
+  CLEANUP(freep) char *origin = origin_text(populator, claim);
   if (!origin_is_owners_business(populator, claim))
     kube_event_tell(populator->events, &kube_persistent_volume_claims, claim, KUBE_EVENT_NORMAL,
                     "Populated", "cloned from %s", origin);
@@ -245,7 +281,7 @@ static void
 wake_owner(struct populator *populator, const struct kube_object *claim)
 {
   static const struct controller *const owners[] = {&image_controller, &volume_controller,
-                                                    &pvc_controller, &data_volume_controller};
+                                                    &pvc_controller};
   struct json_object *references = json_at(claim->json, "metadata", "ownerReferences");
   for (size_t i = 0; i < json_count(references); i++) {
     const char *kind = json_text(json_item(references, i), "kind");
@@ -257,12 +293,23 @@ wake_owner(struct populator *populator, const struct kube_object *claim)
   }
 }
 
+/* A DataVolume may have taken a claim that somebody else filled, without owning it. */
+static void
+wake_namesake(struct populator *populator, const struct kube_object *claim)
+{
+  CLEANUP(kube_object_releasep)
+  struct kube_object *volume = kube_mirror_get(populator->data_volumes, claim->ns, claim->name);
+  if (volume)
+    populator_wake(populator, &data_volume_controller, claim->ns, claim->name);
+}
+
 void
 claim_changed(void *context, const struct kube_object *before, const struct kube_object *after)
 {
   struct populator *populator = context;
   const struct kube_object *claim = after ? after : before;
   wake_owner(populator, claim);
+  wake_namesake(populator, claim);
   data_source_target_changed(populator, &kube_persistent_volume_claims, claim);
   data_import_cron_import_changed(populator, claim);
   if (after && origin_is_ours(after))
@@ -291,7 +338,7 @@ claim_origin_changed(struct populator *populator, const struct kube_kind *kind,
   CLEANUP(kube_objects_freep)
   struct kube_object **claims = kube_mirror_all(populator->claims, NULL);
   for (size_t i = 0; claims[i]; i++) {
-    if (!is_bound(claims[i]) && origin_refers_to(claims[i], kind, object))
+    if (!is_bound(claims[i]) && origin_names(claims[i], kind, object->ns, object->name))
       populator_wake(populator, &claim_controller, claims[i]->ns, claims[i]->name);
   }
 }

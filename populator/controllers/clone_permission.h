@@ -17,7 +17,7 @@
 #define CLONE_POLICY "clone-source.imprint." KINDS_GROUP
 
 /* PERMISSION_DENIED, telling what is missing. is_by_data_source: the DataSource that the DataVolume
- * names leads there just now, so a grant for the DataSource is enough. */
+ * names leads there, or did when it was chosen, so a grant for the DataSource is enough. */
 int clone_permission_check(struct populator *populator, const struct kube_object *volume,
                            const struct source_link *link, bool is_by_data_source,
                            struct error **err);

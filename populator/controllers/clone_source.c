@@ -15,6 +15,7 @@ clone_source_clear(struct clone_source *source)
 {
   free(source->snapshot);
   free(source->volume);
+  free(source->mode);
   *source = (struct clone_source){0};
 }
 
@@ -25,8 +26,11 @@ find_claim(struct populator *populator, const struct source_link *link,
   struct bound_volume volume = {0};
   if (bound_volume_find(populator, link->ns, link->name, "the source", &volume, err) < 0)
     return -1;
+  CLEANUP(kube_object_releasep)
+  struct kube_object *claim = kube_mirror_get(populator->claims, link->ns, link->name);
   ret_source->volume = volume.handle;
   ret_source->bytes = volume.bytes;
+  ret_source->mode = claim ? xstrdup(json_text(claim->json, "spec", "volumeMode")) : NULL;
   return 0;
 }
 
@@ -50,6 +54,7 @@ find_content(struct populator *populator, const struct kube_object *snapshot, co
                   &ret_source->bytes, err) < 0)
     return -1;
   ret_source->snapshot = xstrdup(handle);
+  ret_source->mode = xstrdup(json_text(content->json, "spec", "sourceVolumeMode"));
   return 0;
 }
 
@@ -76,6 +81,16 @@ clone_source_find(struct populator *populator, const struct source_link *link,
   *ret_source = (struct clone_source){0};
   return link->kind == &kube_volume_snapshots ? find_snapshot(populator, link, ret_source, err)
                                               : find_claim(populator, link, ret_source, err);
+}
+
+bool
+clone_source_is_there(struct populator *populator, const struct source_link *link)
+{
+  CLEANUP(kube_object_releasep)
+  struct kube_object *found = kube_mirror_get(
+      link->kind == &kube_volume_snapshots ? populator->snapshots : populator->claims, link->ns,
+      link->name);
+  return found && !found->is_deleting;
 }
 
 /* ---- DataSources ------------------------------------------------------------------------------

@@ -10,6 +10,7 @@
 struct clone_source {
   char *snapshot;
   char *volume;
+  char *mode; /* "Block" or "Filesystem"; NULL: not known */
   uint64_t bytes;
 };
 
@@ -18,6 +19,8 @@ struct clone_source {
 int clone_source_find(struct populator *populator, const struct source_link *link,
                       struct clone_source *ret_source, struct error **err);
 void clone_source_clear(struct clone_source *source);
+/* What was removed meanwhile cannot be cloned any more. */
+bool clone_source_is_there(struct populator *populator, const struct source_link *link);
 
 /* Where a DataSource leads to, over others if need be. The error's message and *ret_reason, one of
  * the condition Ready, tell why it leads nowhere. */

@@ -7,7 +7,10 @@
 #include "lib/base/digest.h"
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
+#include "populator/controllers/clone_permission.h"
+#include "populator/controllers/cron_status.h"
 #include "populator/controllers/data_volume_status.h"
+#include "populator/controllers/origin.h"
 #include "populator/objects/image_labels.h"
 #include "populator/objects/source_link.h"
 
@@ -25,6 +28,14 @@ cron_import_name(const struct kube_object *cron, const char *identity)
   }
   return xasprintf("%s-%.*s", json_text(cron->json, "spec", "managedDataSource"), NAME_DIGITS,
                    digits);
+}
+
+/* What is written on each import, so that it is known again when managedDataSource was changed: a
+ * copy that somebody made of it has another name. To be freed. */
+static char *
+mark_of(const struct kube_object *cron, const char *name)
+{
+  return xasprintf("%s %s", cron->uid, name);
 }
 
 /* ---- making one -------------------------------------------------------------------------------
@@ -59,6 +70,15 @@ make_metadata(const struct kube_object *cron, const char *name)
   (void)image_labels_copy(cron, json_at(metadata, "labels"));
   json_put_text(metadata, cron->name, "labels", LABEL_CRON);
   json_put_text(metadata, "true", "annotations", ANNOTATION_BIND_IMMEDIATE);
+  /* whoever made the cron was not asked about the namespace of a claim that it names */
+  if (json_at(cron_poll_source(cron), "pvc"))
+    json_put_text(metadata, "true", "annotations", ANNOTATION_BY_GRANT);
+  const char *identity = json_text(cron_status_import(cron), "Digest");
+  if (identity &&
+      (json_at(cron_poll_source(cron), "http") || json_at(cron_poll_source(cron), "s3")))
+    json_put_text(metadata, identity, "annotations", ANNOTATION_IDENTITY);
+  CLEANUP(freep) char *mark = mark_of(cron, name);
+  json_put_text(metadata, mark, "annotations", ANNOTATION_IMPORT);
   return metadata;
 }
 
@@ -95,15 +115,37 @@ cron_import_remove(struct populator *populator, const char *ns, const char *name
   return kube_delete(populator->client, &kube_persistent_volume_claims, claim, err);
 }
 
-/* By its label and its name: a label alone gets about. */
 static bool
-is_of(const struct kube_object *object, const struct kube_object *cron)
+is_text(const char *text, const char *wanted)
 {
-  const char *label = kube_object_label(object, LABEL_CRON);
+  return text && strcmp(text, wanted) == 0;
+}
+
+static bool
+has_name_of_import(const struct kube_object *object, const struct kube_object *cron)
+{
   const char *managed = json_text(cron->json, "spec", "managedDataSource");
   size_t len = strlen(managed);
-  return label && strcmp(label, cron->name) == 0 && text_starts_with(object->name, managed) &&
-         object->name[len] == '-' && strlen(object->name + len + 1) == NAME_DIGITS;
+  return text_starts_with(object->name, managed) && object->name[len] == '-' &&
+         strlen(object->name + len + 1) == NAME_DIGITS;
+}
+
+static bool
+is_marked(struct populator *populator, const struct kube_object *object,
+          const struct kube_object *cron)
+{
+  CLEANUP(kube_object_releasep)
+  struct kube_object *volume = kube_mirror_get(populator->data_volumes, object->ns, object->name);
+  CLEANUP(freep) char *mark = mark_of(cron, object->name);
+  return volume && is_text(kube_object_annotation(volume, ANNOTATION_IMPORT), mark);
+}
+
+/* By its label and its name or its mark: a label alone gets about. */
+static bool
+is_of(struct populator *populator, const struct kube_object *object, const struct kube_object *cron)
+{
+  return is_text(kube_object_label(object, LABEL_CRON), cron->name) &&
+         (has_name_of_import(object, cron) || is_marked(populator, object, cron));
 }
 
 static int
@@ -112,7 +154,8 @@ remove_of(struct populator *populator, struct kube_mirror *mirror, const struct 
 {
   CLEANUP(kube_objects_freep) struct kube_object **all = kube_mirror_all(mirror, cron->ns);
   for (size_t i = 0; all[i]; i++) {
-    if (is_of(all[i], cron) && cron_import_remove(populator, cron->ns, all[i]->name, err) < 0)
+    if (is_of(populator, all[i], cron) &&
+        cron_import_remove(populator, cron->ns, all[i]->name, err) < 0)
       return -1;
   }
   return 0;
@@ -130,35 +173,34 @@ cron_imports_remove_all(struct populator *populator, const struct kube_object *c
 /* ---- who uses one -----------------------------------------------------------------------------
  */
 
-static bool
-is_text(const char *text, const char *wanted)
-{
-  return text && strcmp(text, wanted) == 0;
-}
-
 /* A claim that is being filled from it: as it was chosen for it, or as Kubernetes itself clones. */
 static bool
-is_being_filled_from(const struct kube_object *claim, const struct source_link *link,
-                     const char *link_text)
+is_being_filled_from(struct populator *populator, const struct kube_object *claim,
+                     const struct source_link *link, const char *link_text)
 {
   struct json_object *source = json_at(claim->json, "spec", "dataSource");
   if (json_text(claim->json, "spec", "volumeName"))
     return false;
-  return is_text(kube_object_annotation(claim, ANNOTATION_CLONED_FROM), link_text) ||
+  return (is_text(kube_object_annotation(claim, ANNOTATION_CLONED_FROM), link_text) &&
+          origin_may_be(populator, claim, link)) ||
          (strcmp(claim->ns, link->ns) == 0 &&
           is_text(json_text(source, "kind"), link->kind->kind) &&
           is_text(json_text(source, "name"), link->name));
 }
 
+/* By what it names, or what was chosen for it; one that waits for a permission holds nothing. */
 static bool
-is_cloned_by_volume(const struct kube_object *volume, const struct source_link *link)
+is_cloned_by_volume(struct populator *populator, const struct kube_object *volume,
+                    const struct source_link *link)
 {
-  struct source_link named = {0};
-  bool is_it = !data_volume_status_is_final(volume) &&
-               source_link_read(json_at(volume->json, "spec", "source"), volume->ns, &named) &&
-               source_link_is_same(&named, link);
-  source_link_clear(&named);
-  return is_it;
+  CLEANUP(source_link_clear) struct source_link named = {0};
+  const char *chosen = json_text(volume->json, "status", "clonedFrom");
+  if (data_volume_status_is_final(volume) ||
+      (!source_link_read(json_at(volume->json, "spec", "source"), volume->ns, &named) &&
+       !source_link_parse(chosen, &named)))
+    return false;
+  return source_link_is_same(&named, link) &&
+         clone_permission_check(populator, volume, link, true, NULL) == 0;
 }
 
 static bool
@@ -183,11 +225,11 @@ is_used(struct populator *populator, const struct kube_object *import)
   CLEANUP(kube_objects_freep)
   struct kube_object **snapshots = kube_mirror_all(populator->snapshots, import->ns);
   for (size_t i = 0; claims[i]; i++) {
-    if (is_being_filled_from(claims[i], &link, text))
+    if (is_being_filled_from(populator, claims[i], &link, text))
       return true;
   }
   for (size_t i = 0; volumes[i]; i++) {
-    if (is_cloned_by_volume(volumes[i], &link))
+    if (is_cloned_by_volume(populator, volumes[i], &link))
       return true;
   }
   for (size_t i = 0; snapshots[i]; i++) {
@@ -195,6 +237,23 @@ is_used(struct populator *populator, const struct kube_object *import)
       return true;
   }
   return false;
+}
+
+/* Whether a DataSource of its namespace leads to it: one that the cron had before, or another. */
+static bool
+is_in_service(struct populator *populator, const struct kube_object *import)
+{
+  const struct source_link link = {&kube_persistent_volume_claims, (char *)import->ns,
+                                   (char *)import->name};
+  CLEANUP(kube_objects_freep)
+  struct kube_object **all = kube_mirror_all(populator->data_sources, import->ns);
+  bool is_named = false;
+  for (size_t i = 0; all[i] && !is_named; i++) {
+    CLEANUP(source_link_clear) struct source_link named = {0};
+    is_named = source_link_read(json_at(all[i]->json, "spec", "source"), all[i]->ns, &named) &&
+               source_link_is_same(&named, &link);
+  }
+  return is_named;
 }
 
 /* ---- collecting -------------------------------------------------------------------------------
@@ -211,6 +270,16 @@ compare_newest_first(const void *a, const void *b)
   return order != 0 ? order : strcmp(one->name, two->name);
 }
 
+/* The claim is what counts: its DataVolume may not have been told yet. */
+static bool
+is_complete(struct populator *populator, const struct kube_object *volume)
+{
+  CLEANUP(kube_object_releasep)
+  struct kube_object *claim = kube_mirror_get(populator->claims, volume->ns, volume->name);
+  return strcmp(data_volume_status_phase(volume), "Succeeded") == 0 ||
+         data_volume_claim_is_bound(claim);
+}
+
 /* What came to nothing, or is not wanted any more before it was complete. */
 static int
 collect_unfinished(struct populator *populator, const struct kube_object *cron, const char *wanted,
@@ -219,12 +288,50 @@ collect_unfinished(struct populator *populator, const struct kube_object *cron, 
   CLEANUP(kube_objects_freep)
   struct kube_object **all = kube_mirror_all(populator->data_volumes, cron->ns);
   for (size_t i = 0; all[i]; i++) {
-    bool is_done = strcmp(data_volume_status_phase(all[i]), "Succeeded") == 0;
-    if (is_of(all[i], cron) && !is_done && !is_text(wanted, all[i]->name) &&
+    if (is_of(populator, all[i], cron) && !is_text(wanted, all[i]->name) &&
+        !is_complete(populator, all[i]) &&
         cron_import_remove(populator, cron->ns, all[i]->name, err) < 0)
       return -1;
   }
   return 0;
+}
+
+int
+cron_imports_remove_unfinished(struct populator *populator, const struct kube_object *cron,
+                               struct error **err)
+{
+  return collect_unfinished(populator, cron, NULL, err);
+}
+
+/* By its label and its mark: a copy has another name. */
+static bool
+is_import(const struct kube_object *volume)
+{
+  const char *mark = kube_object_annotation(volume, ANNOTATION_IMPORT);
+  const char *name = mark ? strchr(mark, ' ') : NULL;
+  return kube_object_label(volume, LABEL_CRON) && name && strcmp(name + 1, volume->name) == 0;
+}
+
+int
+cron_import_remove_orphan(struct populator *populator, const struct kube_object *volume,
+                          bool *ret_is_orphan, struct error **err)
+{
+  *ret_is_orphan = false;
+  if (!is_import(volume) || is_complete(populator, volume))
+    return 0;
+  const char *name = kube_object_label(volume, LABEL_CRON);
+  CLEANUP(kube_object_releasep)
+  struct kube_object *known = kube_mirror_get(populator->data_import_crons, volume->ns, name);
+  CLEANUP(kube_object_releasep) struct kube_object *cron = NULL;
+  CLEANUP(error_freep) struct error *failure = NULL;
+  /* our copy may be behind: another populator has begun it for a cron that we do not know yet */
+  if (known ||
+      kube_get(populator->client, &data_import_crons, volume->ns, name, &cron, &failure) == 0)
+    return 0;
+  if (failure->code != ERROR_NOT_FOUND)
+    return error_set(err, failure->code, "%s", failure->message);
+  *ret_is_orphan = true;
+  return cron_import_remove(populator, volume->ns, volume->name, err);
 }
 
 static int64_t
@@ -260,10 +367,10 @@ cron_imports_collect(struct populator *populator, const struct kube_object *cron
   qsort(all, count, sizeof(struct kube_object *), compare_newest_first);
   int64_t kept = 1; /* the current one, however old it is */
   for (size_t i = 0; i < count; i++) {
-    if (!is_of(all[i], cron) || !data_volume_claim_is_bound(all[i]) || all[i]->is_deleting ||
-        strcmp(all[i]->name, current) == 0 || is_text(wanted, all[i]->name))
+    if (!is_of(populator, all[i], cron) || !data_volume_claim_is_bound(all[i]) ||
+        all[i]->is_deleting || strcmp(all[i]->name, current) == 0 || is_text(wanted, all[i]->name))
       continue;
-    if (kept++ < keep_of(cron))
+    if (kept++ < keep_of(cron) || is_in_service(populator, all[i]))
       continue;
     if (is_used(populator, all[i])) {
       *ret_has_used = true;

@@ -6,6 +6,9 @@
 #include "populator/controllers/cron_poll.h"
 
 #define LABEL_CRON "cdi.kubevirt.io/dataImportCron"
+/* On an import from a server that keeps one version only: that which is meant. */
+#define ANNOTATION_IDENTITY "imprint." KINDS_GROUP "/source-identity"
+#define ANNOTATION_IMPORT "imprint." KINDS_GROUP "/import-of"
 
 /* "<managedDataSource>-<12 characters>" for a version; to be freed. */
 char *cron_import_name(const struct kube_object *cron, const char *identity);
@@ -18,6 +21,13 @@ int cron_import_remove(struct populator *populator, const char *ns, const char *
 /* Removes all of the cron. */
 int cron_imports_remove_all(struct populator *populator, const struct kube_object *cron,
                             struct error **err);
+/* Removes those that are not complete. */
+int cron_imports_remove_unfinished(struct populator *populator, const struct kube_object *cron,
+                                   struct error **err);
+/* Removes an import that is not complete and whose cron is gone: *ret_is_orphan. One that holds
+ * nothing back when it goes may have gone while nobody of us was there. */
+int cron_import_remove_orphan(struct populator *populator, const struct kube_object *volume,
+                              bool *ret_is_orphan, struct error **err);
 /* Removes those that are too old or came to nothing. `current` is in service; `wanted` is on its
  * way. *ret_has_used: some would go but are being cloned just now. */
 int cron_imports_collect(struct populator *populator, const struct kube_object *cron,

@@ -13,7 +13,7 @@ struct json_object *cron_poll_source(const struct kube_object *cron);
 
 struct cron_finding {
   bool is_new;    /* there is an answer, whatever it says */
-  char *identity; /* "sha256:…", "etag:…"; NULL: it failed … */
+  char *identity; /* "sha256:…", "etag:…", "uid:…"; NULL: it failed … */
   char *url;      /* of just this version, where one can be named */
   char *problem;  /* … and why … */
   bool is_away;   /* … because nobody answers */

@@ -6,6 +6,10 @@
 #include "lib/base/memory.h"
 #include "populator/controllers/cron_imports.h"
 
+/* On a DataSource that had no owner when a cron took a share in it: somebody made it by hand, or a
+ * chart, and it is not to go with the cron. */
+#define ANNOTATION_ADOPTED "imprint." KINDS_GROUP "/adopted"
+
 static struct json_object *
 reference_to(const struct kube_object *cron, bool is_controller)
 {
@@ -15,6 +19,15 @@ reference_to(const struct kube_object *cron, bool is_controller)
   json_put_at(reference, json_object_new_boolean(is_controller), "controller");
   json_put_at(reference, json_object_new_boolean(false), "blockOwnerDeletion");
   return reference;
+}
+
+/* Its DataSource stays when it goes, so it needs no share in it: nobody has to be there then to
+ * give that up. */
+static bool
+is_for_good(const struct kube_object *cron)
+{
+  const char *policy = json_text(cron->json, "spec", "retentionPolicy");
+  return policy && strcmp(policy, "All") == 0;
 }
 
 static bool
@@ -57,6 +70,8 @@ write_owners(struct populator *populator, const struct kube_object *target,
   json_put_text(patch, target->version, "metadata", "resourceVersion");
   json_put_at(patch, label ? json_object_new_string(label) : NULL, "metadata", "labels",
               LABEL_CRON);
+  if (label && json_count(json_at(target->json, "metadata", "ownerReferences")) == 0)
+    json_put_text(patch, "true", "metadata", "annotations", ANNOTATION_ADOPTED);
   return kube_patch(populator->client, &data_sources, target, NULL, patch, err);
 }
 
@@ -67,7 +82,8 @@ make(struct populator *populator, const struct kube_object *cron, const char *na
   CLEANUP(json_object_putp) struct json_object *json = json_object_new_object();
   CLEANUP(error_freep) struct error *failure = NULL;
   struct json_object *owners = json_object_new_array();
-  json_object_array_add(owners, reference_to(cron, true));
+  if (!is_for_good(cron))
+    json_object_array_add(owners, reference_to(cron, true));
   json_put_text(json, cron->ns, "metadata", "namespace");
   json_put_text(json, name, "metadata", "name");
   json_put_text(json, cron->name, "metadata", "labels", LABEL_CRON);
@@ -77,6 +93,14 @@ make(struct populator *populator, const struct kube_object *cron, const char *na
       failure->code == ERROR_ALREADY_EXISTS)
     return 0;
   return error_set(err, failure->code, "%s", failure->message);
+}
+
+/* Its label is on it, and it has a share if it is to have one. */
+static bool
+is_taken(const struct kube_object *target, const struct kube_object *cron)
+{
+  const char *label = kube_object_label(target, LABEL_CRON);
+  return label && strcmp(label, cron->name) == 0 && has_share(target, cron) != is_for_good(cron);
 }
 
 /* Another cron that manages it and is there. */
@@ -109,12 +133,13 @@ cron_target_open(struct populator *populator, const struct kube_object *cron,
                      name, kube_object_label(target, LABEL_CRON));
   if (target->is_deleting)
     return error_set(err, ERROR_ABORTED, "DataSource '%s' is being deleted", name);
-  if (has_share(target, cron)) {
+  if (is_taken(target, cron)) {
     *ret_target = TAKE(target);
     return 0;
   }
   struct json_object *owners = owners_without(target, cron);
-  json_object_array_add(owners, reference_to(cron, false));
+  if (!is_for_good(cron))
+    json_object_array_add(owners, reference_to(cron, false));
   return write_owners(populator, target, owners, cron->name, err);
 }
 
@@ -138,13 +163,29 @@ cron_target_current(const struct kube_object *target)
   return !ns || strcmp(ns, target->ns) == 0 ? name : NULL;
 }
 
-int
-cron_target_leave(struct populator *populator, const struct kube_object *cron, struct error **err)
+bool
+cron_target_has_share(struct populator *populator, const struct kube_object *cron)
 {
-  const char *name = json_text(cron->json, "spec", "managedDataSource");
-  CLEANUP(kube_object_releasep)
-  struct kube_object *target = kube_mirror_get(populator->data_sources, cron->ns, name);
-  if (!target || !has_share(target, cron))
-    return 0;
-  return write_owners(populator, target, owners_without(target, cron), NULL, err);
+  CLEANUP(kube_objects_freep)
+  struct kube_object **all = kube_mirror_all(populator->data_sources, cron->ns);
+  for (size_t i = 0; all[i]; i++) {
+    if (has_share(all[i], cron))
+      return true;
+  }
+  return false;
+}
+
+int
+cron_target_leave(struct populator *populator, const struct kube_object *cron, bool is_all,
+                  struct error **err)
+{
+  CLEANUP(kube_objects_freep)
+  struct kube_object **all = kube_mirror_all(populator->data_sources, cron->ns);
+  for (size_t i = 0; all[i]; i++) {
+    bool is_left = is_all || kube_object_annotation(all[i], ANNOTATION_ADOPTED);
+    if (is_left && has_share(all[i], cron) &&
+        write_owners(populator, all[i], owners_without(all[i], cron), NULL, err) < 0)
+      return -1;
+  }
+  return 0;
 }

@@ -7,6 +7,8 @@
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
 #include "populator/controllers/clone_source.h"
+#include "populator/controllers/cron_imports.h"
+#include "populator/controllers/golden_images.h"
 #include "populator/objects/conditions.h"
 #include "populator/objects/image_labels.h"
 
@@ -115,12 +117,30 @@ write_status(struct populator *populator, const struct kube_object *data_source,
   return kube_patch_status(populator->client, kind, data_source, status, err);
 }
 
+/* What the cron says now counts more than what it said when the image was imported. */
+static bool
+add_labels_of_cron(struct populator *populator, const struct kube_object *data_source,
+                   struct json_object *labels)
+{
+  const char *name = kube_object_label(data_source, LABEL_CRON);
+  CLEANUP(kube_object_releasep)
+  struct kube_object *cron =
+      kube_mirror_get(populator->data_import_crons, data_source->ns, name ? name : "");
+  const char *managed = cron ? json_text(cron->json, "spec", "managedDataSource") : NULL;
+  if (!managed || strcmp(managed, data_source->name) != 0)
+    return false;
+  bool has_some =
+      image_labels_add(json_at(cron->json, "spec", "template", "metadata", "labels"), labels);
+  return image_labels_copy(cron, labels) || has_some;
+}
+
 static int
 write_labels(struct populator *populator, const struct kube_object *data_source,
              const struct finding *finding, struct error **err)
 {
   CLEANUP(json_object_putp) struct json_object *labels = json_object_new_object();
-  if (!finding->is_ready || !image_labels_copy(finding->target, labels))
+  bool has_some = finding->is_ready && image_labels_copy(finding->target, labels);
+  if (!add_labels_of_cron(populator, data_source, labels) && !has_some)
     return 0;
   CLEANUP(json_object_putp) struct json_object *patch = json_object_new_object();
   json_put_at(patch, json_object_get(labels), "metadata", "labels");
@@ -153,6 +173,7 @@ data_source_changed(void *context, const struct kube_object *before,
 {
   struct populator *populator = context;
   const struct kube_object *changed = after ? after : before;
+  golden_images_object_changed(populator, before, after);
   if (after)
     populator_wake(populator, &data_source_controller, after->ns, after->name);
   CLEANUP(kube_objects_freep)

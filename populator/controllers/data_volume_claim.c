@@ -32,22 +32,45 @@ one_text(const char *text)
   return list;
 }
 
-/* Disks of virtual machines are block devices; a filesystem holds no image in it. */
+/* Of an image or a DataSource: a disk, which is filled here. */
+static bool
+refers_to_ours(struct json_object *spec)
+{
+  const char *group = json_text(spec, "dataSourceRef", "apiGroup");
+  return group && (strcmp(group, KINDS_GROUP) == 0 || strcmp(group, KINDS_CDI_GROUP) == 0);
+}
+
+/* Disks of virtual machines are block devices, and a clone is what its source is: nothing turns a
+ * filesystem into a disk, or a disk into a filesystem with a file in it. */
 static int
 put_mode(const struct kube_object *volume, const struct data_volume_content *content,
          struct json_object *spec, struct error **err)
 {
+  bool is_storage;
   enum data_volume_kind kind = data_volume_spec_kind(volume);
+  bool is_image = kind == DATA_VOLUME_IMPORT || kind == DATA_VOLUME_UPLOAD;
   const char *asked = json_text(spec, "volumeMode");
-  const char *of_source =
-      content->source ? json_text(content->source->json, "spec", "volumeMode") : NULL;
-  if (!asked && kind != DATA_VOLUME_CLAIM)
-    json_put_text(spec, of_source ? of_source : "Block", "volumeMode");
-  if (asked && strcmp(asked, "Filesystem") == 0 &&
-      (kind == DATA_VOLUME_IMPORT || kind == DATA_VOLUME_UPLOAD))
-    return error_set(err, ERROR_INVALID_ARGUMENT,
-                     "volumeMode: a disk image fills a Block volume, not a Filesystem");
-  return 0;
+  const char *needed = is_image ? "Block" : content->mode;
+  (void)data_volume_spec_claim(volume, &is_storage);
+  if (!asked && (kind != DATA_VOLUME_CLAIM || refers_to_ours(spec)))
+    json_put_text(spec, needed ? needed : "Block", "volumeMode");
+  if (!asked || !needed || strcmp(asked, needed) == 0)
+    return 0;
+  return error_set(err, ERROR_INVALID_ARGUMENT,
+                   "spec.%s.volumeMode is %s, and %s: leave it out, or set it to %s",
+                   is_storage ? "storage" : "pvc", asked,
+                   is_image ? "an image is written to a block device" : "its source's is not",
+                   needed);
+}
+
+/* A machine that moves has its disk on two nodes for a moment; a filesystem cannot be. */
+static void
+put_access(bool is_storage, struct json_object *spec)
+{
+  const char *mode = json_text(spec, "volumeMode");
+  bool may_be_shared = is_storage && mode && strcmp(mode, "Block") == 0;
+  if (json_count(json_at(spec, "accessModes")) == 0)
+    json_put_at(spec, one_text(may_be_shared ? "ReadWriteMany" : "ReadWriteOnce"), "accessModes");
 }
 
 static int
@@ -71,22 +94,48 @@ put_size(const struct data_volume_content *content, struct json_object *spec, st
   return 0;
 }
 
-/* The one that is named, the default for virtual machines, the default, the source's. */
+/* A reference to it if it is of our driver, else NULL. Takes the class. */
+static struct kube_object *
+own_or_none(struct populator *populator, struct kube_object *storage_class)
+{
+  if (storage_class && storage_class_is_of(storage_class, populator->driver))
+    return storage_class;
+  kube_object_release(storage_class);
+  return NULL;
+}
+
+/* None is named: the default for virtual machines, the default, the source's, the only one there
+ * is; but one of ours. NULL: there is none. A reference. */
+static struct kube_object *
+choose_class(struct populator *populator, const struct data_volume_content *content)
+{
+  struct kube_mirror *classes = populator->storage_classes;
+  const char *of_source =
+      content->source ? json_text(content->source->json, "spec", "storageClassName") : NULL;
+  struct kube_object *found = own_or_none(populator, storage_class_virt_default(classes));
+  if (!found && storage_class_find(classes, NULL, &found, NULL) == 0)
+    found = own_or_none(populator, found);
+  if (!found && of_source)
+    found = own_or_none(populator, kube_mirror_get(classes, "", of_source));
+  return found ? found : storage_class_only(classes, populator->driver);
+}
+
 static int
 put_class(struct populator *populator, struct json_object *asked,
           const struct data_volume_content *content, struct json_object *spec, struct error **err)
 {
   const char *name = json_text(asked, "storageClassName");
-  CLEANUP(kube_object_releasep) struct kube_object *storage_class = NULL;
-  CLEANUP(error_freep) struct error *failure = NULL;
-  if (!name)
-    storage_class = storage_class_virt_default(populator->storage_classes);
-  if (!storage_class &&
-      storage_class_find(populator->storage_classes, name, &storage_class, &failure) < 0) {
-    name = content->source ? json_text(content->source->json, "spec", "storageClassName") : NULL;
-    if (!name || storage_class_find(populator->storage_classes, name, &storage_class, NULL) < 0)
-      return error_set(err, ERROR_UNAVAILABLE, "%s", failure->message);
-  }
+  CLEANUP(kube_object_releasep)
+  struct kube_object *storage_class = name ? kube_mirror_get(populator->storage_classes, "", name)
+                                           : choose_class(populator, content);
+  if (!storage_class && name)
+    return error_set(err, ERROR_UNAVAILABLE, "storageClassName: there is no StorageClass '%s'",
+                     name);
+  if (!storage_class)
+    return error_set(err, ERROR_UNAVAILABLE,
+                     "storageClassName is needed: no StorageClass of driver %s is the default, nor "
+                     "the only one",
+                     populator->driver);
   if (!storage_class_is_of(storage_class, populator->driver))
     return error_set(err, ERROR_INVALID_ARGUMENT,
                      "storageClassName: StorageClass '%s' is of another driver than %s",
@@ -107,11 +156,10 @@ make_spec(struct populator *populator, const struct kube_object *volume,
     if (value)
       json_put_at(spec, json_copy(value), members[i]);
   }
-  if (json_count(json_at(spec, "accessModes")) == 0)
-    json_put_at(spec, one_text(is_storage ? "ReadWriteMany" : "ReadWriteOnce"), "accessModes");
   if (put_class(populator, asked, content, spec, err) < 0 ||
       put_mode(volume, content, spec, err) < 0 || put_size(content, spec, err) < 0)
     return -1;
+  put_access(is_storage, spec);
   if (kind == DATA_VOLUME_BLANK || kind == DATA_VOLUME_CLAIM)
     return 0; /* the provisioner, or another populator, does it */
   if (json_at(spec, "volumeName"))
@@ -194,8 +242,12 @@ int
 data_volume_claim_class(struct populator *populator, const struct kube_object *claim,
                         struct kube_object **ret_class, struct error **err)
 {
-  return storage_class_find(populator->storage_classes,
-                            json_text(claim->json, "spec", "storageClassName"), ret_class, err);
+  CLEANUP(error_freep) struct error *missing = NULL;
+  if (storage_class_find(populator->storage_classes,
+                         json_text(claim->json, "spec", "storageClassName"), ret_class,
+                         &missing) == 0)
+    return 0;
+  return error_set(err, ERROR_UNAVAILABLE, "%s", missing->message);
 }
 
 bool

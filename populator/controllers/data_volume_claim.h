@@ -12,6 +12,7 @@ struct data_volume_content {
   uint64_t bytes;                   /* it needs at least; 0: not known */
   struct json_object *labels;       /* of the image; NULL: none */
   const struct source_link *link;   /* that was chosen to be cloned; NULL: none */
+  const char *mode;                 /* volumeMode of what is cloned; NULL: not known */
   const struct kube_object *source; /* the claim that is cloned, which tells what is not said */
 };
 
@@ -19,7 +20,8 @@ struct data_volume_content {
 int data_volume_claim_make(struct populator *populator, const struct kube_object *volume,
                            const struct data_volume_content *content, struct error **err);
 
-/* The class of the claim that was made; a reference. */
+/* The class of the claim that was made; a reference. UNAVAILABLE when it is gone: it is deleted and
+ * made again to be changed. */
 int data_volume_claim_class(struct populator *populator, const struct kube_object *claim,
                             struct kube_object **ret_class, struct error **err);
 /* Whether it may be filled: its class may want to wait for a pod. */

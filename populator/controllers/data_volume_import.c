@@ -4,12 +4,14 @@
  * remembered. */
 #include "populator/controllers/data_volume_import.h"
 
-#include <string.h>
+#include <inttypes.h>
 
 #include "lib/base/memory.h"
+#include "populator/controllers/cron_imports.h"
 #include "populator/controllers/data_volume_claim.h"
 #include "populator/controllers/data_volume_status.h"
 #include "populator/controllers/data_volume_upload.h"
+#include "populator/controllers/failure_field.h"
 #include "populator/controllers/image_claim.h"
 #include "populator/controllers/import_source.h"
 #include "populator/objects/image_labels.h"
@@ -18,6 +20,9 @@
 #include "populator/work/volumes.h"
 
 #define RETRIES 12
+/* Of one look at the source. */
+#define INSPECT_RETRIES 3
+#define INSPECT_STALL_S 15
 
 static char *
 transfer_key(const struct kube_object *volume)
@@ -32,12 +37,22 @@ data_volume_import_forget(struct populator *populator, const struct kube_object 
   transfers_forget(populator->transfers, key);
 }
 
+/* What a transfer is about: of another claim it is another one. To be freed. */
+static char *
+about_of(const struct kube_object *volume, const struct kube_object *claim)
+{
+  return xasprintf("%" PRId64 " %s", volume->generation, claim ? claim->uid : "inspect");
+}
+
+/* claim NULL: the source is looked at. */
 static int
-start(struct populator *populator, const struct kube_object *volume, const char *verb,
-      const char *target, struct error **err)
+start(struct populator *populator, const struct kube_object *volume,
+      const struct kube_object *claim, const char *target, struct error **err)
 {
   CLEANUP(freep) char *key = transfer_key(volume);
   CLEANUP(freep) char *lease = xasprintf("volume-%s", volume->uid);
+  CLEANUP(freep) char *about = about_of(volume, claim);
+  const struct transfer_order order = {key, lease, claim ? "import" : "inspect", about};
   struct json_object *source = json_at(volume->json, "spec", "source");
   bool is_upload = data_volume_spec_kind(volume) == DATA_VOLUME_UPLOAD;
   const char *checksum = is_upload ? json_text(volume->json, "status", "upload", "checksum")
@@ -46,13 +61,22 @@ start(struct populator *populator, const struct kube_object *volume, const char 
   if ((is_upload ? data_volume_upload_job(populator, volume, &job, err)
                  : import_source_job(populator, volume->ns, source, &job, err)) < 0)
     return -1;
-  if (target) {
+  const char *identity = kube_object_annotation(volume, ANNOTATION_IDENTITY);
+  if (identity && !is_upload)
+    json_put_text(job, identity, "identity");
+  if (!target) { /* it is tried again anyway, and others wait for the place */
+    json_put_at(job, json_object_new_int(INSPECT_RETRIES), "retries");
+    json_put_at(job, json_object_new_int(INSPECT_STALL_S), "stall");
+  } else {
     json_object_array_add(json_at(job, "arguments"), json_object_new_string(target));
     json_put_at(job, json_object_new_boolean(true), "existing");
-    if (checksum)
+    CLEANUP(freep) char *token = xasprintf("%s %" PRId64, volume->uid, volume->generation);
+    if (!is_upload)
+      json_put_text(job, token, "token");
+    if (checksum && *checksum)
       json_put_text(job, checksum, "checksum");
   }
-  transfers_start(populator->transfers, key, lease, verb, job);
+  transfers_start(populator->transfers, &order, job);
   return 0;
 }
 
@@ -69,8 +93,9 @@ take_failure(struct populator *populator, const struct kube_object *volume,
     return -1;
   struct json_object *more = json_object_new_object();
   CLEANUP(freep)
-  char *message =
-      is_final ? xstrdup(view->message) : retry_put(volume, failures, view->message, more);
+  char *reason = failure_field_tell(volume, "spec.source.http.checksum", view->message);
+  CLEANUP(freep)
+  char *message = is_final ? xstrdup(reason) : retry_put(volume, failures, reason, more);
   const struct data_volume_state state = {
       .phase = is_final ? "Failed" : "ImportScheduled",
       .message = message,
@@ -83,7 +108,8 @@ take_failure(struct populator *populator, const struct kube_object *volume,
   if (data_volume_status_write(populator, volume, claim, &state, err) < 0)
     return -1;
   kube_event_tell(populator->events, &data_volumes, volume, KUBE_EVENT_WARNING,
-                  is_final ? "ImportFailed" : "ImportRetried", "%s", message);
+                  is_final ? "ImportFailed" : "ImportRetried", "%s",
+                  reason); /* without the time: the same is counted */
   data_volume_import_forget(populator, volume);
   return 0; /* the change of the status calls again, and then it waits */
 }
@@ -132,25 +158,22 @@ take_inspection(struct populator *populator, const struct kube_object *volume,
   return 0;
 }
 
-/* The transfer of this step. One of another step, which another populator has done in our place,
- * says nothing: it goes. So does one that waits for its turn while a pause is to be kept: false, to
- * be looked at again behind that. */
+/* The transfer of this step. One that waits for its turn while a pause is to be kept goes: false,
+ * to be looked at again behind that. */
 static bool
-look(struct populator *populator, const struct kube_object *volume, const char *verb,
+look(struct populator *populator, const struct kube_object *volume, const struct kube_object *claim,
      struct transfer_view *ret_view, int64_t *ret_again_ms)
 {
   CLEANUP(freep) char *key = transfer_key(volume);
+  CLEANUP(freep) char *about = about_of(volume, claim);
   int64_t wait_ms = retry_wait_ms(volume);
-  transfers_look(populator->transfers, key, ret_view);
-  bool is_other = ret_view->state != TRANSFER_NONE && strcmp(ret_view->verb, verb) != 0;
-  bool must_wait = wait_ms > 0 && (is_other || !transfer_view_is_begun(ret_view));
-  if (is_other || must_wait) {
-    transfer_view_clear(ret_view);
-    transfers_forget(populator->transfers, key);
-  }
-  if (must_wait)
-    *ret_again_ms = wait_ms;
-  return !must_wait;
+  transfers_look(populator->transfers, key, about, ret_view);
+  if (wait_ms == 0 || transfer_view_is_begun(ret_view))
+    return true;
+  transfer_view_clear(ret_view);
+  transfers_forget(populator->transfers, key);
+  *ret_again_ms = wait_ms;
+  return false;
 }
 
 int
@@ -158,11 +181,11 @@ data_volume_import_prepare(struct populator *populator, const struct kube_object
                            int64_t *ret_again_ms, struct error **err)
 {
   CLEANUP(transfer_view_clear) struct transfer_view view;
-  if (!look(populator, volume, "inspect", &view, ret_again_ms))
+  if (!look(populator, volume, NULL, &view, ret_again_ms))
     return 0;
   switch (view.state) {
   case TRANSFER_NONE:
-    return start(populator, volume, "inspect", NULL, err);
+    return start(populator, volume, NULL, NULL, err);
   case TRANSFER_FAILED:
     return take_failure(populator, volume, NULL, &view, err);
   case TRANSFER_DONE:
@@ -175,10 +198,10 @@ data_volume_import_prepare(struct populator *populator, const struct kube_object
 /* ---- fetching it ------------------------------------------------------------------------------
  */
 
-static int
-make_volume(struct populator *populator, const struct kube_object *claim,
-            const struct kube_object *storage_class, struct made_volume *ret_volume,
-            struct error **err)
+int
+data_volume_import_volume(struct populator *populator, const struct kube_object *claim,
+                          const struct kube_object *storage_class, struct made_volume *ret_volume,
+                          struct error **err)
 {
   const struct image_claim asked = {(struct kube_object *)claim,
                                     (struct kube_object *)storage_class, 0, NULL};
@@ -194,11 +217,11 @@ begin(struct populator *populator, const struct kube_object *volume,
       const struct kube_object *claim, const struct kube_object *storage_class, struct error **err)
 {
   struct made_volume made = {0};
-  if (make_volume(populator, claim, storage_class, &made, err) < 0)
+  if (data_volume_import_volume(populator, claim, storage_class, &made, err) < 0)
     return -1;
   CLEANUP(freep) char *target = xasprintf("volume:%s", made.handle);
   made_volume_clear(&made);
-  return start(populator, volume, "import", target, err);
+  return start(populator, volume, claim, target, err);
 }
 
 /* All bytes are there: the claim gets its volume. */
@@ -209,7 +232,7 @@ finish(struct populator *populator, const struct kube_object *volume,
   struct made_volume made = {0};
   const struct image_claim bound = {(struct kube_object *)claim,
                                     (struct kube_object *)storage_class, 0, NULL};
-  int r = make_volume(populator, claim, storage_class, &made, err);
+  int r = data_volume_import_volume(populator, claim, storage_class, &made, err);
   if (r == 0)
     r = image_claim_bind(populator, &bound, &made, err);
   made_volume_clear(&made);
@@ -228,7 +251,7 @@ data_volume_import_advance(struct populator *populator, const struct kube_object
                            int64_t *ret_again_ms, struct error **err)
 {
   CLEANUP(transfer_view_clear) struct transfer_view view;
-  if (!look(populator, volume, "import", &view, ret_again_ms))
+  if (!look(populator, volume, claim, &view, ret_again_ms))
     return 0;
   switch (view.state) {
   case TRANSFER_NONE:

@@ -26,6 +26,12 @@ data_volume_status_is_final(const struct kube_object *volume)
 }
 
 bool
+data_volume_status_is_pending(const struct kube_object *volume)
+{
+  return strcmp(data_volume_status_phase(volume), "Pending") == 0;
+}
+
+bool
 data_volume_claim_is_bound(const struct kube_object *claim)
 {
   const char *phase = claim ? json_text(claim->json, "status", "phase") : NULL;
@@ -70,6 +76,7 @@ data_volume_status_write(struct populator *populator, const struct kube_object *
   json_put_text(status, state->phase, "phase");
   json_put_text(status, progress, "progress");
   json_put_text(status, volume->name, "claimName");
+  json_put_at(status, json_object_new_int64(volume->generation), "observedGeneration");
   if (json_text(volume->json, "status", "upload", "handle") && is_final_phase(state->phase))
     json_put_at(status, NULL, "upload", "handle"); /* what was sent is removed */
   if (restarts > 0)

@@ -22,6 +22,8 @@ int data_volume_status_write(struct populator *populator, const struct kube_obje
 const char *data_volume_status_phase(const struct kube_object *volume);
 /* Whether it has come to its end, well or not. */
 bool data_volume_status_is_final(const struct kube_object *volume);
+/* Whether it waits for something that is wrong, or not there; its condition Ready says for what. */
+bool data_volume_status_is_pending(const struct kube_object *volume);
 bool data_volume_claim_is_bound(const struct kube_object *claim);
 
 #endif

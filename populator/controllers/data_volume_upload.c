@@ -5,8 +5,11 @@
 
 #include "lib/base/memory.h"
 #include "populator/controllers/data_volume_claim.h"
+#include "populator/controllers/data_volume_import.h"
 #include "populator/controllers/data_volume_status.h"
+#include "populator/controllers/upload_expiry.h"
 #include "populator/objects/storage_class.h"
+#include "populator/work/volumes.h"
 
 #define READY "UploadReady"
 
@@ -63,6 +66,38 @@ find_class(struct populator *populator, const struct kube_object *volume,
                             ret_class, err);
 }
 
+/* The claim is there, and says how large it is. */
+static int
+make_own_volume(struct populator *populator, const struct kube_object *volume, uint64_t disk_bytes,
+                char **ret_handle, struct error **err)
+{
+  CLEANUP(kube_object_releasep) struct kube_object *storage_class = NULL;
+  CLEANUP(kube_object_releasep)
+  struct kube_object *claim = kube_mirror_get(populator->claims, volume->ns, volume->name);
+  struct made_volume made;
+  if (!claim)
+    return error_set(err, ERROR_UNAVAILABLE, "PersistentVolumeClaim '%s/%s' is not there",
+                     volume->ns, volume->name);
+  if (data_volume_claim_class(populator, claim, &storage_class, err) < 0 ||
+      data_volume_import_volume(populator, claim, storage_class, &made, err) < 0)
+    return -1;
+  bool is_large = made.capacity_bytes >= disk_bytes;
+  if (is_large)
+    *ret_handle = xstrdup(made.handle);
+  made_volume_clear(&made);
+  return is_large ? 0
+                  : error_set(err, ERROR_OUT_OF_RANGE, "the disk is larger than %s of '%s/%s'",
+                              data_volume_upload.size_field, volume->ns, volume->name);
+}
+
+static int
+drop_own_volume(struct populator *populator, const struct kube_object *volume, struct error **err)
+{
+  struct upload_record record;
+  upload_record_look(volume, &record);
+  return record.into ? volumes_delete(populator->controller, record.into, err) : 0;
+}
+
 /* The phase is the controller's: it may have come to another meanwhile. */
 static int
 write_status(struct populator *populator, const struct kube_object *volume,
@@ -84,6 +119,8 @@ const struct upload_kind data_volume_upload = {
     .check = check,
     .size = size,
     .find_class = find_class,
+    .make_volume = make_own_volume,
+    .drop_volume = drop_own_volume,
     .write = write_status,
     .state = state,
 };
@@ -95,12 +132,12 @@ int
 data_volume_upload_job(struct populator *populator, const struct kube_object *volume,
                        struct json_object **ret_job, struct error **err)
 {
-  struct upload_record record;
-  upload_record_look(volume, &record);
-  if (!record.handle)
-    return error_set(err, ERROR_ABORTED, "what was uploaded is not on record yet");
-  CLEANUP(freep) char *url = xasprintf("volume:%s", record.handle);
+  CLEANUP(freep) char *url = NULL;
+  CLEANUP(freep) char *token = NULL;
+  if (upload_record_source(volume, &url, &token, err) < 0)
+    return -1;
   struct json_object *job = json_object_new_object();
+  json_put_text(job, token, "token");
   struct json_object *arguments = json_object_new_array();
   json_object_array_add(arguments, json_object_new_string(url));
   json_put_at(job, arguments, "arguments");
@@ -112,9 +149,11 @@ data_volume_upload_job(struct populator *populator, const struct kube_object *vo
 
 int
 data_volume_upload_wait(struct populator *populator, const struct kube_object *volume,
-                        const struct kube_object *claim, struct error **err)
+                        const struct kube_object *claim, int64_t *ret_again_ms, struct error **err)
 {
   struct upload_record record;
+  if (upload_expiry_check(populator, &data_volume_upload, volume, ret_again_ms, err) < 0)
+    return -1;
   upload_record_look(volume, &record);
   const struct data_volume_state state = {
       .phase = READY,

@@ -11,7 +11,8 @@ int data_volume_upload_job(struct populator *populator, const struct kube_object
                            struct json_object **ret_job, struct error **err);
 /* It is not there yet: the status says that it is waited for. */
 int data_volume_upload_wait(struct populator *populator, const struct kube_object *volume,
-                            const struct kube_object *claim, struct error **err);
+                            const struct kube_object *claim, int64_t *ret_again_ms,
+                            struct error **err);
 /* Before it comes to its end, or goes: what was sent is removed. Fine for any DataVolume. */
 int data_volume_upload_end(struct populator *populator, const struct kube_object *volume,
                            struct error **err);

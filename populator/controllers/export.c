@@ -5,76 +5,14 @@
 
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
-#include "populator/controllers/credentials.h"
+#include "populator/controllers/export_destination.h"
+#include "populator/controllers/export_discard.h"
 #include "populator/controllers/export_source.h"
 #include "populator/controllers/local_export.h"
-#include "populator/controllers/object_store.h"
 #include "populator/controllers/task.h"
+#include "populator/objects/quantity.h"
 
-/* "https://HOST/BUCKET/OBJECT" as the store's address and "s3://BUCKET/OBJECT". */
-static int
-split_s3_url(const char *url, char **ret_endpoint, char **ret_object, struct error **err)
-{
-  const char *host = strstr(url, "://");
-  const char *bucket = host ? strchr(host + 3, '/') : NULL;
-  if (!bucket || !strchr(bucket + 1, '/'))
-    return error_set(err, ERROR_INVALID_ARGUMENT,
-                     "spec.destination.s3.url: https://HOST/BUCKET/OBJECT or s3://BUCKET/OBJECT is "
-                     "needed, not '%.128s'",
-                     url);
-  *ret_endpoint = xstrndup(url, (size_t)(bucket - url));
-  *ret_object = xasprintf("s3://%s", bucket + 1);
-  return 0;
-}
-
-static int
-add_s3(struct populator *populator, const struct kube_object *object, struct json_object *s3,
-       char **ret_url, struct json_object *job, struct error **err)
-{
-  const char *url = json_text(s3, "url");
-  if (!url)
-    return error_set(err, ERROR_INVALID_ARGUMENT, "spec.destination.s3.url is needed");
-  if (text_starts_with(url, "s3://")) {
-    *ret_url = xstrdup(url);
-  } else {
-    CLEANUP(freep) char *endpoint = NULL;
-    if (split_s3_url(url, &endpoint, ret_url, err) < 0)
-      return -1;
-    json_put_text(job, endpoint, "s3-endpoint");
-    json_put_at(job, json_object_new_boolean(true), "s3-path-style");
-  }
-  return credentials_add_secret(populator, object->ns, json_text(s3, "secretRef"),
-                                "spec.destination.s3.secretRef", CREDENTIALS_S3, job, err);
-}
-
-/* spec.objectStore, spec.destination.s3 or .registry. */
-static int
-add_destination(struct populator *populator, const struct kube_object *object, char **ret_url,
-                struct json_object *job, struct error **err)
-{
-  struct json_object *spec = json_at(object->json, "spec");
-  struct json_object *store = json_at(spec, "objectStore");
-  struct json_object *s3 = json_at(spec, "destination", "s3");
-  struct json_object *registry = json_at(spec, "destination", "registry");
-  if (store) {
-    const struct object_store_place place = {.store = store,
-                                             .field = "spec.objectStore",
-                                             .ns = object->ns,
-                                             .secret = json_text(store, "secretRef")};
-    return object_store_add(populator, &place, ret_url, job, err);
-  }
-  if (s3)
-    return add_s3(populator, object, s3, ret_url, job, err);
-  if (registry) {
-    const char *url = json_text(registry, "url");
-    *ret_url = xstrdup(url ? url : "");
-    return credentials_add_secret(populator, object->ns, json_text(registry, "secretRef"),
-                                  "spec.destination.registry.secretRef", CREDENTIALS_HTTP, job,
-                                  err);
-  }
-  return error_set(err, ERROR_INVALID_ARGUMENT,
-                   "spec.objectStore, or one of spec.destination, is needed");
-}
+#define SOURCE "volume:"
 
 static void
 add_format(const struct kube_object *object, struct json_object *job)
@@ -91,36 +29,57 @@ static int
 make_job(struct populator *populator, const struct kube_object *object,
          struct json_object **ret_job, struct error **err)
 {
-  CLEANUP(freep) char *url = NULL;
   CLEANUP(json_object_putp) struct json_object *job = json_object_new_object();
   struct bound_volume volume = {0};
   if (export_source_find(populator, object, &volume, err) < 0)
     return -1;
-  CLEANUP(freep) char *source = xasprintf("volume:%s", volume.handle);
+  CLEANUP(freep) char *source = xasprintf(SOURCE "%s", volume.handle);
   bound_volume_clear(&volume);
-  if (add_destination(populator, object, &url, job, err) < 0 ||
-      credentials_add_ca(populator, object->ns, json_text(object->json, "spec", "certConfigMap"),
-                         "spec.certConfigMap", job, err) < 0)
-    return -1;
-  add_format(object, job);
-  if (populator->allow_local_addresses)
-    json_put_at(job, json_object_new_boolean(true), "allow-local-addresses");
   struct json_object *arguments = json_object_new_array();
   json_object_array_add(arguments, json_object_new_string(source));
-  json_object_array_add(arguments, json_object_new_string(url));
   json_put_at(job, arguments, "arguments");
+  if (export_destination_add(populator, object, job, err) < 0)
+    return -1;
+  add_format(object, job);
   *ret_job = TAKE(job);
   return 0;
 }
 
+/* The volume is what it is cleaned up after by. */
+static void
+describe(struct json_object *job, struct json_object *status)
+{
+  struct json_object *arguments = json_at(job, "arguments");
+  json_put_text(status, json_object_get_string(json_item(arguments, 0)) + strlen(SOURCE),
+                "volumeHandle");
+  json_put_text(status, json_object_get_string(json_item(arguments, 1)), "destination");
+}
+
+static void
+conclude(struct json_object *result, struct json_object *status)
+{
+  char size[QUANTITY_TEXT_BYTES];
+  int64_t bytes = json_number(result, "bytes");
+  const char *digest = json_text(result, "digest");
+  if (bytes > 0)
+    json_put_text(status, quantity_text((uint64_t)bytes, size), "size");
+  if (digest)
+    json_put_text(status, digest, "digest");
+}
+
 static const struct task task = {
     .controller = &export_controller,
-    .verb = "export",
+    .verb = TASK_EXPORT,
     .pending = "VmvExportIsInPending",
     .creating = "VmvExportIsCreating",
     .completed = "vmvExportIsCompleted",
     .error = "VmvExportIsInError",
+    .done = "all of it is at its destination",
+    .tells_ready = true,
     .job = make_job,
+    .describe = describe,
+    .conclude = conclude,
+    .clean_up = export_discard,
 };
 
 static int

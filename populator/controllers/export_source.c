@@ -13,5 +13,7 @@ export_source_find(struct populator *populator, const struct kube_object *object
     return error_set(err, ERROR_INVALID_ARGUMENT,
                      "spec.pvcName, or spec.virtualMachineVolume.name, is needed");
   CLEANUP(freep) char *name = claim ? xstrdup(claim) : xasprintf("%s-vmv-pvc", volume);
-  return bound_volume_find(populator, object->ns, name, "spec.pvcName", ret_volume, err);
+  return bound_volume_find(populator, object->ns, name,
+                           claim ? "spec.pvcName" : "spec.virtualMachineVolume.name", ret_volume,
+                           err);
 }

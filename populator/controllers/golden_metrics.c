@@ -6,6 +6,7 @@
 
 #include "lib/kube/kube_time.h"
 #include "populator/controllers/cron_imports.h"
+#include "populator/controllers/golden_objects.h"
 #include "populator/objects/conditions.h"
 
 static void
@@ -43,6 +44,26 @@ failed_imports(struct kube_object **volumes, const struct kube_object *cron)
   return count;
 }
 
+/* One that is to look only when asked to, and was not asked yet, lacks nothing. */
+static bool
+is_outdated(const struct kube_object *cron)
+{
+  const char *schedule = json_text(cron->json, "spec", "schedule");
+  bool is_idle =
+      (!schedule || !*schedule) && !json_at(cron->json, "status", "lastExecutionTimestamp");
+  return !is_idle && !conditions_is_true(cron, "UpToDate");
+}
+
+/* Of an image that the installation offers and does not import: nobody has made its claim, and
+ * nobody has to. */
+static bool
+is_offer(const struct populator *populator, const struct kube_object *source)
+{
+  const char *reason = json_text(conditions_find(source, "Ready"), "reason");
+  return golden_object_is_ours(populator, source) && !kube_object_label(source, LABEL_CRON) &&
+         reason && strcmp(reason, "NotFound") == 0;
+}
+
 void
 golden_metrics_add(struct populator *populator, struct series *gauges)
 {
@@ -52,10 +73,11 @@ golden_metrics_add(struct populator *populator, struct series *gauges)
   struct kube_object **sources = kube_mirror_all(populator->data_sources, NULL);
   CLEANUP(kube_objects_freep)
   struct kube_object **volumes = kube_mirror_all(populator->data_volumes, NULL);
+  if (populator->golden_images)
+    series_add(gauges, atomic_load(&populator->golden_refused), "imprint_golden_images_refused");
   for (size_t i = 0; crons[i]; i++) {
     int64_t failed_polls = json_number(crons[i]->json, "status", "failedPolls");
-    add(gauges, !conditions_is_true(crons[i], "UpToDate"), "imprint_data_import_cron_outdated",
-        crons[i]);
+    add(gauges, is_outdated(crons[i]), "imprint_data_import_cron_outdated", crons[i]);
     add(gauges, failed_polls > 0 ? (uint64_t)failed_polls : 0,
         "imprint_data_import_cron_failed_polls", crons[i]);
     add(gauges, failed_imports(volumes, crons[i]), "imprint_data_import_cron_failed_imports",
@@ -64,6 +86,6 @@ golden_metrics_add(struct populator *populator, struct series *gauges)
       add(gauges, age_s(crons[i]), "imprint_data_import_cron_image_age_seconds", crons[i]);
   }
   for (size_t i = 0; sources[i]; i++)
-    add(gauges, !conditions_is_true(sources[i], "Ready"), "imprint_data_source_not_ready",
-        sources[i]);
+    add(gauges, !conditions_is_true(sources[i], "Ready") && !is_offer(populator, sources[i]),
+        "imprint_data_source_not_ready", sources[i]);
 }

@@ -16,6 +16,8 @@
        "Imports of a DataImportCron that failed or are tried again."},                             \
       {"imprint_data_import_cron_image_age_seconds", "gauge",                                      \
        "How long ago the version in service was imported."},                                       \
+      {"imprint_golden_images_refused", "gauge",                                                   \
+       "Golden images of the chart's values that cannot be made."},                                \
   {                                                                                                \
     "imprint_data_source_not_ready", "gauge", "1 while no volume can be made from it."             \
   }

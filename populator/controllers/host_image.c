@@ -203,16 +203,17 @@ answer(struct populator *populator, const struct kube_object *image, const char 
 
 static int
 start(struct populator *populator, const struct kube_object *image, const char *key,
-      const char *verb, struct error **err)
+      const char *verb, const char *step, struct error **err)
 {
   struct json_object *job;
   CLEANUP(freep) char *lease = xasprintf("image-%s", image->uid);
+  const struct transfer_order order = {key, lease, verb, step};
   int r = strcmp(verb, "import") == 0 ? image_source_import_job(populator, image, &job, err)
                                       : image_source_job(populator, image, &job, err);
   if (r < 0)
     return -1;
   json_put_at(job, json_object_new_boolean(true), "json");
-  transfers_start(populator->transfers, key, lease, verb, job);
+  transfers_start(populator->transfers, &order, job);
   return 0;
 }
 
@@ -237,18 +238,19 @@ take_step(struct populator *populator, const struct kube_object *image, const ch
   CLEANUP(freep) char *key = populator_key(&image_controller, image->ns, image->name);
   CLEANUP(freep) char *step = step_of(image, verb);
   struct transfer_view view;
-  transfers_look(populator->transfers, key, &view);
+  bool is_begun = is_answered(image, step);
+  transfers_look(populator->transfers, key, is_begun ? step : NULL, &view);
   enum transfer_state answered =
       state_of(json_text(image->json, "status", "hostTransfer", "state"));
   int r = 0;
-  if (!is_answered(image, step))
+  if (!is_begun)
     r = begin_step(populator, image, key, step, view.state != TRANSFER_NONE, ret_again_ms, err);
   else if (view.state == TRANSFER_ELSEWHERE)
     r = 0; /* another pod of this node tells of it */
   else if (view.state != TRANSFER_NONE)
     r = answer(populator, image, step, &view, err);
   else if (answered != TRANSFER_DONE && answered != TRANSFER_FAILED)
-    r = start(populator, image, key, verb, err);
+    r = start(populator, image, key, verb, step, err);
   transfer_view_clear(&view);
   return r;
 }

@@ -72,7 +72,7 @@ ask(struct populator *populator, const char *key)
   struct json_object *job = json_object_new_object();
   json_put_at(job, json_object_new_boolean(true), "json");
   json_put_text(job, populator->clusters_file, "clusters");
-  lookups_start(populator->lookups, key, "Ceph", "health", job);
+  lookups_start(populator->lookups, key, "", "Ceph", "health", job);
 }
 
 static void
@@ -86,6 +86,7 @@ add_ceph(struct populator *populator, const struct kube_object *storage, struct 
     ask(populator, key);
   if (view.state == LOOKUP_NONE || view.state == LOOKUP_RUNNING) {
     keep_ceph(storage, parts); /* there is a call when the answer comes */
+    lookup_view_clear(&view);
     return;
   }
   storage_parts_ceph(view.result, view.message, next(parts));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/base/memory.h"
+#include "populator/controllers/attributes_class.h"
 #include "populator/controllers/claim_making.h"
 #include "populator/objects/quantity.h"
 #include "populator/objects/storage_class.h"
@@ -64,6 +65,8 @@ claim_json(const struct kube_object *image, const char *name, const struct image
   json_put_at(spec, json_count(modes) ? json_copy(modes) : one_text("ReadWriteOnce"),
               "accessModes");
   json_put_text(spec, volume_mode ? volume_mode : "Block", "volumeMode");
+  if (json_text(given, "volumeAttributesClassName"))
+    json_put_text(spec, json_text(given, "volumeAttributesClassName"), "volumeAttributesClassName");
   json_put_text(spec, claim->storage_class->name, "storageClassName");
   json_put_text(spec, quantity_text(claim->bytes, size), "resources", "requests", "storage");
   json_put_text(spec, virtual_machine_images.group, "dataSourceRef", "apiGroup");
@@ -110,10 +113,13 @@ find_or_make(struct populator *populator, const struct kube_object *image,
     return error_set(err, ERROR_FAILED_PRECONDITION,
                      "PersistentVolumeClaim '%s/%s' is there already and is not of this image",
                      image->ns, name);
-  if (claim->claim->is_deleting)
+  if (claim->claim->is_deleting) {
+    CLEANUP(freep) char *key = populator_key(&image_controller, image->ns, image->name);
+    transfers_forget(populator->transfers, key); /* which holds on to the volume */
     return error_set(err, ERROR_UNAVAILABLE,
-                     "PersistentVolumeClaim '%s/%s' of an earlier try is still being deleted",
+                     "PersistentVolumeClaim '%s/%s' is still being deleted, and made anew then",
                      image->ns, name);
+  }
   return quantity_of(json_at(claim->claim->json, "spec", "resources", "requests", "storage"),
                      "size of the claim", &claim->bytes, err);
 }
@@ -151,16 +157,26 @@ image_claim_clear(struct image_claim *claim)
   *claim = (struct image_claim){0};
 }
 
+bool
+image_claim_is_begun(const struct image_claim *claim)
+{
+  return kube_object_annotation(claim->claim, ANNOTATION_MADE_OF) != NULL;
+}
+
 int
 image_claim_volume(struct populator *populator, const struct image_claim *claim,
                    struct made_volume *ret_volume, struct error **err)
 {
   CLEANUP(freep) char *name = persistent_volume_name(claim->claim);
   const struct claim_making making = {.volume = claim->origin};
+  CLEANUP(kube_object_releasep) struct kube_object *limits = NULL;
+  if (attributes_class_find(populator, claim->claim, &limits, err) < 0)
+    return -1;
   const struct volume_order order = {.name = name,
                                      .bytes = claim->bytes,
                                      .claim = claim->claim,
                                      .storage_class = claim->storage_class,
+                                     .attributes_class = limits,
                                      .volume = claim->origin};
   if (claim_making_begin(populator, claim->claim, claim->storage_class, &making, err) < 0)
     return -1;

@@ -25,6 +25,9 @@ int image_claim_open(struct populator *populator, const struct kube_object *imag
                      uint64_t virtual_bytes, struct image_claim *ret_claim, struct error **err);
 void image_claim_clear(struct image_claim *claim);
 
+/* Whether the claim may have a volume: one that was made anew, after the one before was deleted,
+ * has none. */
+bool image_claim_is_begun(const struct image_claim *claim);
 /* The volume of the claim, made when there is none yet. */
 int image_claim_volume(struct populator *populator, const struct image_claim *claim,
                        struct made_volume *ret_volume, struct error **err);

@@ -2,7 +2,9 @@
 #include "populator/controllers/image_failure.h"
 
 #include "lib/base/memory.h"
+#include "populator/controllers/failure_field.h"
 #include "populator/controllers/image_claim.h"
+#include "populator/controllers/image_snapshot.h"
 #include "populator/controllers/image_status.h"
 #include "populator/controllers/upload_record.h"
 #include "populator/objects/retry.h"
@@ -22,9 +24,10 @@ static int
 take_back(struct populator *populator, const struct kube_object *image,
           struct json_object **ret_status, struct error **err)
 {
-  static const char *const gone[] = {"volumeHandle", "upload",   "virtualSize",
-                                     "progress",     "attempts", "hostTransfer"};
-  if (image_claim_remove(populator, image, json_text(image->json, "status", "volumeHandle"), err) <
+  static const char *const gone[] = {"volumeHandle", "snapshotHandle", "upload",   "virtualSize",
+                                     "bytesFetched", "progress",       "attempts", "hostTransfer"};
+  if (image_snapshot_remove(populator, image, err) < 0 ||
+      image_claim_remove(populator, image, json_text(image->json, "status", "volumeHandle"), err) <
           0 ||
       upload_record_discard(populator, &image_upload, image, err) < 0)
     return -1;
@@ -73,19 +76,29 @@ retries_of(const struct kube_object *image)
 }
 
 int
+image_retry(struct populator *populator, const struct kube_object *image, const char *reason,
+            struct json_object *more, struct error **err)
+{
+  CLEANUP(freep) char *key = image_transfer_key(image);
+  CLEANUP(json_object_putp) struct json_object *status = more ? more : json_object_new_object();
+  int64_t failures = json_number(image->json, "status", "attempts") + 1;
+  if (failures > retries_of(image))
+    return image_give_up(populator, image, reason, err);
+  json_object_object_add(status, "attempts", json_object_new_int64(failures));
+  CLEANUP(freep) char *message = retry_put(image, failures, reason, status);
+  if (image_status_creating(populator, image, message, TAKE(status), err) < 0)
+    return -1;
+  kube_event_tell(populator->events, kind, image, KUBE_EVENT_WARNING, "ImportRetried", "%s",
+                  reason); /* without the time: the same is counted */
+  transfers_forget(populator->transfers, key);
+  return 0; /* the change of the status calls again, and then it waits */
+}
+
+int
 image_take_failure(struct populator *populator, const struct kube_object *image,
                    const struct transfer_view *view, struct error **err)
 {
-  CLEANUP(freep) char *key = image_transfer_key(image);
-  int64_t failures = json_number(image->json, "status", "attempts") + 1;
-  if (!retry_may_pass(view->code) || failures > retries_of(image))
-    return image_give_up(populator, image, view->message, err);
-  struct json_object *more = image_status_one("attempts", json_object_new_int64(failures));
-  CLEANUP(freep) char *message = retry_put(image, failures, view->message, more);
-  if (image_status_creating(populator, image, message, more, err) < 0)
-    return -1;
-  kube_event_tell(populator->events, kind, image, KUBE_EVENT_WARNING, "ImportRetried", "%s",
-                  message);
-  transfers_forget(populator->transfers, key);
-  return 0; /* the change of the status calls again, and then it waits */
+  CLEANUP(freep) char *message = failure_field_tell(image, "spec.checksum", view->message);
+  return retry_may_pass(view->code) ? image_retry(populator, image, message, NULL, err)
+                                    : image_give_up(populator, image, message, err);
 }

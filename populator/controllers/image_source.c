@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "populator/controllers/image_source.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "lib/base/memory.h"
@@ -94,16 +95,26 @@ add_object(struct populator *populator, const struct kube_object *image, struct 
   return 0;
 }
 
-/* The volume that holds what was sent. */
+/* What was sent. */
 static int
 add_upload(const struct kube_object *image, struct json_object *job, struct error **err)
 {
-  struct upload_record upload;
-  upload_record_look(image, &upload);
-  if (!upload.handle)
-    return error_set(err, ERROR_ABORTED, "what was uploaded is not on record yet");
-  CLEANUP(freep) char *url = xasprintf("volume:%s", upload.handle);
+  CLEANUP(freep) char *url = NULL;
+  CLEANUP(freep) char *token = NULL;
+  if (upload_record_source(image, &url, &token, err) < 0)
+    return -1;
   add_argument(job, url);
+  return 0;
+}
+
+/* Of its import: one that has ended with it is not repeated. To be freed. */
+static int
+make_token(const struct kube_object *image, char **ret_token, struct error **err)
+{
+  CLEANUP(freep) char *url = NULL;
+  if (upload_record_is_source(image))
+    return upload_record_source(image, &url, ret_token, err);
+  *ret_token = xasprintf("%s %" PRId64, image->uid, image->generation);
   return 0;
 }
 
@@ -139,8 +150,7 @@ image_source_job(struct populator *populator, const struct kube_object *image,
   if (add_source(populator, image, job, err) < 0 ||
       credentials_add_ca(populator, image->ns, certificates, "spec.certConfigMap", job, err) < 0)
     return -1;
-  if (populator->allow_local_addresses)
-    json_put_at(job, json_object_new_boolean(true), "allow-local-addresses");
+  populator_add_network(populator, job);
   json_put_text(job, populator->clusters_file, "clusters");
   *ret_job = TAKE(job);
   return 0;
@@ -154,15 +164,21 @@ image_source_import_job(struct populator *populator, const struct kube_object *i
   upload_record_look(image, &upload);
   const char *wanted = json_text(image->json, "spec", "checksum");
   const char *checksum = wanted ? wanted : upload.checksum;
+  CLEANUP(freep) char *token = NULL;
   struct json_object *job;
-  if (image_source_job(populator, image, &job, err) < 0)
+  if (make_token(image, &token, err) < 0 || image_source_job(populator, image, &job, err) < 0)
     return -1;
   CLEANUP(freep)
   char *target = xasprintf("volume:%s", json_text(image->json, "status", "volumeHandle"));
   add_argument(job, target);
   json_put_at(job, json_object_new_boolean(true), "existing");
+  json_put_text(job, token, "token");
   if (checksum)
     json_put_text(job, checksum, "checksum");
+  else if (json_at(image->json, "spec", "source", "http") ||
+           json_at(image->json, "spec", "source", "objectStore"))
+    json_put_at(job, json_object_new_boolean(true),
+                "digest"); /* a file that is read whole anyway */
   *ret_job = job;
   return 0;
 }

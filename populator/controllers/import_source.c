@@ -7,6 +7,9 @@
 #include "lib/base/text.h"
 #include "populator/controllers/credentials.h"
 
+/* The worker knows more kinds of URLs than users may name, as rbd: and files; so each is held to
+ * its form here too, whoever made the definitions of the kinds. */
+
 struct place {
   struct populator *populator;
   const char *ns;
@@ -46,7 +49,11 @@ add_headers(const struct place *place, struct json_object *job, struct error **e
 static int
 add_http(const struct place *place, struct json_object *job, struct error **err)
 {
-  add_to_list(job, "arguments", json_text(place->source, "url"));
+  const char *url = json_text(place->source, "url");
+  if (!text_starts_with(url, "http://") && !text_starts_with(url, "https://"))
+    return error_set(err, ERROR_INVALID_ARGUMENT,
+                     "source.http.url: '%.128s' does not begin with http:// or https://", url);
+  add_to_list(job, "arguments", url);
   if (add_headers(place, job, err) < 0)
     return -1;
   return credentials_add_secret(place->populator, place->ns, json_text(place->source, "secretRef"),
@@ -149,8 +156,7 @@ import_source_job(struct populator *populator, const char *ns, struct json_objec
   CLEANUP(json_object_putp) struct json_object *job = json_object_new_object();
   if (add_source(populator, ns, source, job, err) < 0)
     return -1;
-  if (populator->allow_local_addresses)
-    json_put_at(job, json_object_new_boolean(true), "allow-local-addresses");
+  populator_add_network(populator, job);
   json_put_at(job, json_object_new_boolean(true), "json");
   json_put_text(job, populator->clusters_file, "clusters");
   *ret_job = TAKE(job);

@@ -53,6 +53,7 @@ write_status(struct populator *populator, const struct kube_object *object,
              const struct verdict *verdict, struct json_object *more, struct error **err)
 {
   struct json_object *status = condition_status(object, verdict);
+  condition_put_ready(verdict, status);
   if (more) {
     json_object_object_foreach(more, name, value)
         json_object_object_add(status, name, json_object_get(value));
@@ -92,6 +93,8 @@ find_volume(struct populator *populator, const struct kube_object *object, int64
     const struct verdict pending = {
         .state = "Pending", .reason = "VmvExportIsInPending", .message = failure->message};
     *ret_again_ms = PENDING_MS;
+    kube_event_tell(populator->events, kind, object, KUBE_EVENT_WARNING, pending.reason, "%s",
+                    failure->message);
     return write_status(populator, object, &pending, NULL, err);
   }
   const struct verdict creating = {

@@ -49,9 +49,7 @@ object_store_add(struct populator *populator, const struct object_store_place *p
     return error_set(err, ERROR_INVALID_ARGUMENT, "%s: bucketName and objectName are needed",
                      place->field);
   bool is_own = json_text(place->store, "endpoint") || place->secret;
-  if ((is_own ? add_own(populator, place, job, err)
-              : add_installed(populator, place->field, job, err)) < 0)
-    return -1;
   *ret_url = xasprintf("s3://%s/%s", bucket, object);
-  return 0;
+  return is_own ? add_own(populator, place, job, err)
+                : add_installed(populator, place->field, job, err);
 }

@@ -14,7 +14,8 @@ struct object_store_place {
   const char *secret;
 };
 
-/* *ret_url is "s3://bucket/object", to be freed; the rest goes into the job. */
+/* *ret_url is "s3://bucket/object", to be freed, also where only the Secret is missing; the rest
+ * goes into the job. */
 int object_store_add(struct populator *populator, const struct object_store_place *place,
                      char **ret_url, struct json_object *job, struct error **err);
 

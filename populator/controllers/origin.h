@@ -4,6 +4,7 @@
  * A DataSource on the way may be pointed elsewhere at any time. So what was chosen for a claim is
  * written on it before anything is made (ANNOTATION_CLONED_FROM), and holds from then on. Anyone
  * who may change the claim may change that too, so it is taken for no more than he may use anyway.
+ * For the claim of a DataVolume it is there to be read only: what counts is clone_choice.h.
  */
 #ifndef POPULATOR_CONTROLLERS_ORIGIN_H
 #define POPULATOR_CONTROLLERS_ORIGIN_H
@@ -22,11 +23,15 @@ struct origin {
 
 /* Whether the claim's dataSourceRef is of a kind of ours at all. */
 bool origin_is_ours(const struct kube_object *claim);
-/* Whether it is an image, which nobody but us knows. */
+/* Whether it is an image, or a volume of one, which nobody but us knows. */
 bool origin_is_image(const struct kube_object *claim);
 /* Whether the claim refers to that object, in whatever namespace. */
-bool origin_refers_to(const struct kube_object *claim, const struct kube_kind *kind,
-                      const struct kube_object *object);
+bool origin_names(const struct kube_object *claim, const struct kube_kind *kind, const char *ns,
+                  const char *name);
+/* Whether a claim that says it is filled from there may be: of its own namespace, or by a grant. Of
+ * the claim of a DataVolume only the DataVolume can tell. */
+bool origin_may_be(struct populator *populator, const struct kube_object *claim,
+                   const struct source_link *link);
 /* Whether whoever made the claim fills it too, with an import or an upload. */
 bool origin_is_owners_business(struct populator *populator, const struct kube_object *claim);
 
@@ -35,7 +40,7 @@ bool origin_is_owners_business(struct populator *populator, const struct kube_ob
 int origin_find(struct populator *populator, const struct kube_object *claim,
                 struct origin *ret_origin, struct error **err);
 /* What a claim that was filled is a clone of, for people; to be freed. */
-char *origin_text(const struct kube_object *claim);
+char *origin_text(struct populator *populator, const struct kube_object *claim);
 /* What a DataVolume that is a clone is made from at present; codes as of origin_find(). */
 int origin_of_data_volume(struct populator *populator, const struct kube_object *volume,
                           struct source_link *ret_link, struct error **err);

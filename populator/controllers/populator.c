@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "populator/controllers/populator.h"
 
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
@@ -8,26 +9,44 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/memory.h"
+#include "lib/kube/json.h"
+#include "lib/kube/kube_lease_sweep.h"
+#include "populator/controllers/export_discard.h"
 #include "populator/controllers/golden_metrics.h"
 #include "populator/controllers/running.h"
+#include "populator/controllers/task.h"
 #include "populator/objects/condition.h"
+#include "populator/objects/golden_wish.h"
 #include "populator/objects/retry.h"
 #include "populator/work/volumes.h"
 
-/* As many as Ceph does well with at once. */
-#define THREADS 16
+/* Most of the time of each is spent waiting for the API server or Ceph. */
+#define THREADS 32
 /* Questions to servers: a host that is down keeps two of them busy, the others go on. */
 #define LOOKUPS 8
 #define LOOKUPS_OF_HOST 2
 #define LOOKUP_MS 45000
 /* Kubernetes binds a volume within moments. If it does not, it is looked at again. */
 #define HANDED_OVER 512
+#define DISCARDED 512
 #define HANDED_OVER_MS 5000
+/* What golden images cannot be made for is logged so often. */
+#define GOLDEN_TOLD 64
+#define GOLDEN_TOLD_MS 600000
 
 char *
 populator_key(const struct controller *controller, const char *ns, const char *name)
 {
   return xasprintf("%s/%s/%s", controller->name, ns, name);
+}
+
+void
+populator_add_network(const struct populator *populator, struct json_object *job)
+{
+  if (populator->allow_local_addresses)
+    json_put_at(job, json_object_new_boolean(true), "allow-local-addresses");
+  if (populator->allow_network)
+    json_put_text(job, populator->allow_network, "allow-network");
 }
 
 void
@@ -64,6 +83,7 @@ static const struct {
     {offsetof(struct populator, rollbacks), &virtual_machine_volume_rollbacks, rollback_changed,
      false},
     {offsetof(struct populator, storages), &hypercloud_storages, storage_changed, true},
+    {offsetof(struct populator, golden), &kube_config_maps, golden_images_changed, false},
 };
 
 #define MIRRORS (sizeof(mirrors) / sizeof(mirrors[0]))
@@ -78,10 +98,10 @@ mirror_at(struct populator *populator, size_t index)
  */
 
 static const struct controller *const controllers[] = {
-    &image_controller,       &volume_controller,      &pvc_controller,
-    &claim_controller,       &export_controller,      &rollback_controller,
-    &data_source_controller, &data_volume_controller, &data_import_cron_controller,
-    &storage_controller,
+    &image_controller,       &volume_controller,        &pvc_controller,
+    &claim_controller,       &export_controller,        &rollback_controller,
+    &data_source_controller, &data_volume_controller,   &data_import_cron_controller,
+    &storage_controller,     &golden_images_controller,
 };
 
 /* "image/default/ubuntu" taken apart. */
@@ -179,7 +199,7 @@ transfer_changed(void *context, const char *key)
 
 /* The lease is ours now. Whoever had it before may have come to the end. */
 static bool
-transfer_is_wanted(void *context, const char *text)
+transfer_is_wanted(void *context, const char *text, const char *verb)
 {
   struct populator *populator = context;
   CLEANUP(key_clear) struct key key;
@@ -187,6 +207,8 @@ transfer_is_wanted(void *context, const char *text)
   CLEANUP(kube_object_releasep) struct kube_object *object = NULL;
   if (kube_get(populator->client, key.controller->kind, key.ns, key.name, &object, NULL) < 0)
     return false;
+  if (object->is_deleting)
+    return task_is_wanted_behind(object, verb);
   static const char *const ends[] = {"Available", "Completed", "Error", "Succeeded", "Failed"};
   const char *phase = json_text(object->json, "status", "phase");
   const char *state = phase ? phase : condition_state(object);
@@ -194,7 +216,7 @@ transfer_is_wanted(void *context, const char *text)
     if (strcmp(state, ends[i]) == 0)
       return false;
   }
-  return !object->is_deleting && retry_wait_ms(object) == 0;
+  return retry_wait_ms(object) == 0;
 }
 
 /* ---- start and stop ---------------------------------------------------------------------------
@@ -202,17 +224,43 @@ transfer_is_wanted(void *context, const char *text)
 
 /* How long the first lists may take before the server is given up. */
 #define LIST_MS 60000
+/* How long what is known may be old before others are to be asked. */
+#define CUT_OFF_MS 60000
+
+static void
+mirror_cut_off(void *context, const struct kube_kind *followed, const struct error *failure)
+{
+  (void)context;
+  if (failure)
+    log_warn("%s cannot be followed, and changes are not seen: %s", followed->plural,
+             failure->message);
+  else
+    log_info("%s are followed again", followed->plural);
+}
 
 static void
 make_mirrors(struct populator *populator)
 {
+  const char *own_ns = kube_client_namespace(populator->client);
   for (size_t i = 0; i < MIRRORS; i++) {
+    bool is_golden = mirrors[i].kind == &kube_config_maps; /* we may see no other one */
     const struct kube_mirror_options options = {.kind = mirrors[i].kind,
+                                                .ns = is_golden ? own_ns : NULL,
+                                                .name = is_golden ? populator->golden_images : NULL,
                                                 .is_optional = mirrors[i].is_optional,
                                                 .changed = mirrors[i].changed,
+                                                .cut_off = mirror_cut_off,
                                                 .context = populator};
     *mirror_at(populator, i) = kube_mirror_new(populator->client, &options);
   }
+}
+
+static void
+init_golden(struct populator *populator, const char *config_map)
+{
+  populator->golden_images = config_map;
+  populator->golden_told = recent_new(GOLDEN_TOLD, GOLDEN_TOLD_MS);
+  atomic_init(&populator->golden_minute, GOLDEN_WISH_NO_MINUTE);
 }
 
 struct populator *
@@ -225,11 +273,16 @@ populator_new(const struct populator_options *options)
   populator->node = options->node;
   populator->host_images = options->host_images;
   populator->download_url = options->download_url;
+  init_golden(populator, options->golden_images);
   populator->clusters_file = options->clusters_file;
   populator->allow_local_addresses = options->allow_local_addresses;
+  populator->allow_network = options->allow_network;
   populator->object_store = options->object_store;
   populator->client = options->client;
   populator->counters = series_new();
+  populator->discard_s = options->discard_s;
+  populator->upload_expiry_s = options->upload_expiry_s;
+  populator->discarded = recent_new(DISCARDED, EXPORT_DISCARD_PAUSE_MS);
   populator->handed_over = recent_new(HANDED_OVER, HANDED_OVER_MS);
   populator->events = kube_events_new(options->client, "imprint-populator");
   populator->controller = rpc_client_open(options->endpoint);
@@ -264,6 +317,8 @@ is_followed(const struct populator *populator, size_t index)
 {
   if (populator->node)
     return mirrors[index].kind == &virtual_machine_images;
+  if (mirrors[index].kind == &kube_config_maps)
+    return populator->golden_images && !populator->is_without_cdi;
   return !populator->is_without_cdi || strcmp(mirrors[index].kind->group, KINDS_CDI_GROUP) != 0;
 }
 
@@ -307,6 +362,9 @@ populator_start(struct populator *populator, struct error **err)
       return -1;
   }
   work_queue_start(populator->queue);
+  if (!populator->node) /* one for all */
+    populator->lease_sweeper =
+        kube_lease_sweeper_start(populator->client, kube_client_namespace(populator->client));
   atomic_store(&populator->is_started, true);
   return 0;
 }
@@ -328,6 +386,13 @@ populator_check(struct populator *populator, struct error **err)
 {
   if (!atomic_load(&populator->is_started))
     return error_set(err, ERROR_UNAVAILABLE, "objects are still being listed");
+  for (size_t i = 0; i < MIRRORS; i++) {
+    int64_t ms = kube_mirror_cut_off_ms(*mirror_at(populator, i));
+    if (ms > CUT_OFF_MS)
+      return error_set(err, ERROR_UNAVAILABLE,
+                       "the API server has not let us follow %s for %" PRId64 " seconds",
+                       mirrors[i].kind->plural, ms / 1000);
+  }
   if (populator->node)
     return 0; /* there is no controller plugin beside it */
   return volumes_probe(populator->controller, err);
@@ -359,6 +424,8 @@ populator_metrics(struct populator *populator, struct buffer *text)
       {"imprint_transfer_bytes_total", "counter", "Bytes that transfers fetched or sent."},
       {"imprint_reconciles_total", "counter", "Objects looked at, by controller and result."},
       {"imprint_queue_waiting", "gauge", "Objects that wait to be looked at."},
+      {"imprint_watch_cut_off_seconds", "gauge",
+       "Since when a kind cannot be followed at the API server; 0: it is followed."},
       GOLDEN_METRICS_MEANINGS,
       {NULL, NULL, NULL},
   };
@@ -369,6 +436,9 @@ populator_metrics(struct populator *populator, struct buffer *text)
                    strcmp(mirrors[i].kind->group, KINDS_CDI_GROUP) == 0;
     if (is_ours && !populator->node) /* else each node would tell of all */
       count_objects(*mirror_at(populator, i), gauges);
+    if (is_followed(populator, i))
+      series_add(gauges, (uint64_t)kube_mirror_cut_off_ms(*mirror_at(populator, i)) / 1000,
+                 "imprint_watch_cut_off_seconds{kind=\"%s\"}", mirrors[i].kind->kind);
   }
   series_add(gauges, work_queue_waiting(populator->queue), "imprint_queue_waiting");
   golden_metrics_add(populator, gauges);
@@ -383,6 +453,7 @@ populator_free(struct populator *populator)
     return;
   for (size_t i = 0; i < MIRRORS; i++)
     kube_mirror_free(*mirror_at(populator, i));
+  kube_lease_sweeper_free(populator->lease_sweeper);
   transfers_free(populator->transfers);
   lookups_free(populator->lookups);
   work_queue_free(populator->queue);
@@ -390,5 +461,7 @@ populator_free(struct populator *populator)
   rpc_client_close(populator->controller);
   series_free(populator->counters);
   recent_free(populator->handed_over);
+  recent_free(populator->discarded);
+  recent_free(populator->golden_told);
   free(populator);
 }

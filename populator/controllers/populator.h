@@ -30,19 +30,29 @@ struct populator {
   const char *identity;      /* who this is among several */
   const char *clusters_file; /* the Ceph clusters, for the workers */
   bool allow_local_addresses;
-  bool is_without_cdi;     /* others serve KubeVirt's kinds */
+  const char *allow_network; /* what transfers may connect to beside what they name, or NULL */
+  bool is_without_cdi;       /* others serve KubeVirt's kinds */
   const char *node;        /* only files of this node are read, host_image.h; NULL: all but those */
   const char *host_images; /* folder of nodes that images are read from; NULL: none */
+  const char
+      *golden_images;       /* ConfigMap of ours with what the chart's values ask for; NULL: none */
   const char *download_url; /* what the URLs of exports begin with; NULL: they cannot be fetched */
   struct object_store object_store;
   struct kube_client *client;
   struct kube_events *events;
   struct rpc_client *controller;
   struct transfers *transfers;
+  struct kube_lease_sweeper *lease_sweeper;
   struct lookups *lookups;
   struct work_queue *queue;
   struct series *counters;
+  int64_t discard_s;          /* how long a deleted export waits for its store */
+  int64_t upload_expiry_s;    /* how long a part of a file is kept; 0: for ever */
+  struct recent *discarded;   /* uids of those that were refused by it just now */
   struct recent *handed_over; /* uids of claims that Kubernetes is binding, or has just bound */
+  struct recent *golden_told; /* golden images that cannot be made, and why: what was logged */
+  atomic_int golden_minute;   /* at which they are looked for, see golden_images.c */
+  atomic_uint golden_refused; /* how many cannot be made */
   atomic_bool is_started;     /* all mirrors are complete */
 
   struct kube_mirror *images;
@@ -51,6 +61,7 @@ struct populator {
   struct kube_mirror *exports;
   struct kube_mirror *rollbacks;
   struct kube_mirror *storages; /* of kind HyperCloudStorage */
+  struct kube_mirror *golden;   /* the ConfigMap with golden images */
   struct kube_mirror *claims;
   struct kube_mirror *storage_classes;
   struct kube_mirror *reference_grants;
@@ -79,11 +90,15 @@ extern const struct controller storage_controller;
 extern const struct controller data_source_controller;
 extern const struct controller data_volume_controller;
 extern const struct controller data_import_cron_controller;
+extern const struct controller golden_images_controller;
 
 /* The key of an object in the queue; to be freed. */
 char *populator_key(const struct controller *controller, const char *ns, const char *name);
 void populator_wake(struct populator *populator, const struct controller *controller,
                     const char *ns, const char *name);
+
+/* Tells a job what the installation lets transfers connect to. */
+void populator_add_network(const struct populator *populator, struct json_object *job);
 
 /* What tells the controllers: of the mirrors. Each knows whom a change concerns. */
 void image_changed(void *context, const struct kube_object *before,
@@ -105,6 +120,8 @@ void data_volume_changed(void *context, const struct kube_object *before,
                          const struct kube_object *after);
 void data_import_cron_changed(void *context, const struct kube_object *before,
                               const struct kube_object *after);
+void golden_images_changed(void *context, const struct kube_object *before,
+                           const struct kube_object *after);
 void snapshot_changed(void *context, const struct kube_object *before,
                       const struct kube_object *after);
 /* Volumes may wait for an image, and claims for that or a DataSource. */

@@ -14,9 +14,12 @@ find_snapshot(struct populator *populator, const char *ns, const char *name, cha
   CLEANUP(kube_object_releasep) struct kube_object *snapshot = NULL;
   CLEANUP(kube_object_releasep) struct kube_object *content = NULL;
   CLEANUP(error_freep) struct error *failure = NULL;
-  if (kube_get(populator->client, &kube_volume_snapshots, ns, name, &snapshot, &failure) < 0)
-    return error_set(err, failure->code == ERROR_NOT_FOUND ? ERROR_UNAVAILABLE : failure->code,
-                     "spec.volumeSnapshotName: %s", failure->message);
+  if (kube_get(populator->client, &kube_volume_snapshots, ns, name, &snapshot, &failure) < 0) {
+    if (failure->code == ERROR_NOT_FOUND)
+      return error_set(err, ERROR_UNAVAILABLE,
+                       "spec.volumeSnapshotName: there is no VolumeSnapshot '%s/%s'", ns, name);
+    return error_set(err, failure->code, "spec.volumeSnapshotName: %s", failure->message);
+  }
   const char *content_name = json_text(snapshot->json, "status", "boundVolumeSnapshotContentName");
   if (!content_name || !json_flag(snapshot->json, "status", "readyToUse"))
     return error_set(err, ERROR_UNAVAILABLE,
@@ -65,11 +68,12 @@ make_job(struct populator *populator, const struct kube_object *object,
 
 static const struct task task = {
     .controller = &rollback_controller,
-    .verb = "rollback",
+    .verb = TASK_ROLLBACK,
     .pending = "RollbackIsPending",
     .creating = "RollbackIsUnderWay",
     .completed = "RollbackIsCompleted",
     .error = "RollbackIsInError",
+    .done = "the volume is as its snapshot has it",
     .job = make_job,
 };
 

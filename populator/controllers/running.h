@@ -13,11 +13,15 @@ struct populator_options {
   const char *worker;
   const char *identity; /* who we are among several populators */
   size_t max_transfers;
+  int64_t discard_s;       /* how long a deleted export waits for its store */
+  int64_t upload_expiry_s; /* how long a part of a file is kept behind its last byte; 0: for ever */
   bool allow_local_addresses;
-  bool is_without_cdi;      /* others serve KubeVirt's kinds */
-  const char *node;         /* reads images from files of this node, and does nothing else */
-  const char *host_images;  /* folder of nodes that images are read from */
-  const char *download_url; /* what the URLs of exports begin with; NULL: they cannot be fetched */
+  const char *allow_network; /* what transfers may connect to beside what they name, or NULL */
+  bool is_without_cdi;       /* others serve KubeVirt's kinds */
+  const char *node;          /* reads images from files of this node, and does nothing else */
+  const char *host_images;   /* folder of nodes that images are read from */
+  const char *golden_images; /* ConfigMap of our namespace, golden_wish.h; NULL: none */
+  const char *download_url;  /* what the URLs of exports begin with; NULL: they cannot be fetched */
   struct object_store object_store;
 };
 

@@ -9,6 +9,8 @@
 
 #define RETRIES 5
 #define PENDING_MS 10000
+/* Of one that runs and has not told anything yet. */
+#define PROGRESS_NONE "0.0%"
 
 /* One call on its way. */
 struct tasking {
@@ -28,6 +30,8 @@ write_status(const struct tasking *t, const char *state, const char *reason, con
                                   .message = message,
                                   .is_ready = strcmp(state, "Completed") == 0};
   struct json_object *status = condition_status(t->object, &verdict);
+  if (t->task->tells_ready)
+    condition_put_ready(&verdict, status);
   if (more) {
     json_object_object_foreach(more, name, value)
         json_object_object_add(status, name, json_object_get(value));
@@ -59,14 +63,43 @@ fail(const struct tasking *t, const char *message, struct error **err)
 }
 
 static int
-complete(const struct tasking *t, struct error **err)
+complete(const struct tasking *t, const struct transfer_view *view, struct error **err)
 {
-  if (write_status(t, "Completed", t->task->completed, "", over(t, "100.0%"), err) < 0)
+  struct json_object *more = over(t, "100.0%");
+  if (t->task->conclude)
+    t->task->conclude(view->result, more);
+  if (write_status(t, "Completed", t->task->completed, "", more, err) < 0)
     return -1;
   kube_event_tell(t->populator->events, t->task->controller->kind, t->object, KUBE_EVENT_NORMAL,
-                  t->task->completed, "done");
+                  t->task->completed, "%s", t->task->done);
   transfers_forget(t->populator->transfers, t->key);
   return 0;
+}
+
+void
+task_start(struct populator *populator, const struct controller *controller,
+           const struct kube_object *object, const char *verb, struct json_object *job)
+{
+  CLEANUP(freep) char *key = populator_key(controller, object->ns, object->name);
+  CLEANUP(freep) char *lease = xasprintf("%s-%s", controller->name, object->uid);
+  const struct transfer_order order = {key, lease, verb, verb};
+  json_put_at(job, json_object_new_boolean(true), "json");
+  json_put_text(job, populator->clusters_file, "clusters");
+  transfers_start(populator->transfers, &order, job);
+}
+
+/* Before it is so: what is to be cleaned up after it is on record then. A later attempt is told of
+ * when it runs: until then the reason of the last one is shown. So is what another populator tells
+ * of its own. */
+static int
+write_begun(const struct tasking *t, struct json_object *job, struct error **err)
+{
+  if (strcmp(condition_state(t->object), "Creating") == 0)
+    return 0;
+  struct json_object *more = json_object_new_object();
+  if (t->task->describe)
+    t->task->describe(job, more);
+  return write_status(t, "Creating", t->task->creating, "it begins", more, err);
 }
 
 static int
@@ -77,28 +110,48 @@ start(const struct tasking *t, int64_t *ret_again_ms, struct error **err)
   if (t->task->job(t->populator, t->object, &job, &failure) < 0) {
     if (failure->code == ERROR_UNAVAILABLE) {
       *ret_again_ms = PENDING_MS;
+      kube_event_tell(t->populator->events, t->task->controller->kind, t->object,
+                      KUBE_EVENT_WARNING, t->task->pending, "%s", failure->message);
       return write_status(t, "Pending", t->task->pending, failure->message, NULL, err);
     }
     if (failure->code == ERROR_INVALID_ARGUMENT || failure->code == ERROR_FAILED_PRECONDITION)
       return fail(t, failure->message, err);
     return error_set(err, failure->code, "%s", failure->message);
   }
-  CLEANUP(freep)
-  char *lease = xasprintf("%s-%s", t->task->controller->name, t->object->uid);
-  json_put_at(job, json_object_new_boolean(true), "json");
-  json_put_text(job, t->populator->clusters_file, "clusters");
-  transfers_start(t->populator->transfers, t->key, lease, t->task->verb, job);
-  /* A later attempt is told of when it runs: until then the reason of the last one is shown. */
-  return json_number(t->object->json, "status", "attempts") > 0
-             ? 0
-             : write_status(t, "Creating", t->task->creating, "it has begun", NULL, err);
+  if (write_begun(t, job, err) < 0) {
+    json_object_put(job);
+    return -1;
+  }
+  task_start(t->populator, t->task->controller, t->object, t->task->verb, job);
+  return 0;
+}
+
+static const char *
+progress_of(const struct kube_object *object)
+{
+  return json_text(object->json, "status", "progress");
+}
+
+static bool
+is_rollback(const struct tasking *t)
+{
+  return strcmp(t->task->verb, TASK_ROLLBACK) == 0;
+}
+
+/* The volume is half of each now. That it is in use is told of the worker that was killed over it,
+ * for half a minute. */
+static bool
+is_half_rolled_back(const struct tasking *t)
+{
+  const char *progress = progress_of(t->object);
+  return is_rollback(t) && progress && strcmp(progress, PROGRESS_NONE) != 0;
 }
 
 static int
 take_failure(const struct tasking *t, const struct transfer_view *view, struct error **err)
 {
   int64_t attempts = json_number(t->object->json, "status", "attempts") + 1;
-  if (!retry_may_pass(view->code) || attempts > RETRIES)
+  if (!(retry_may_pass(view->code) || is_half_rolled_back(t)) || attempts > RETRIES)
     return fail(t, view->message, err);
   struct json_object *more = json_object_new_object();
   json_put_at(more, json_object_new_int64(attempts), "attempts");
@@ -106,7 +159,7 @@ take_failure(const struct tasking *t, const struct transfer_view *view, struct e
   if (write_status(t, "Creating", t->task->creating, message, more, err) < 0)
     return -1;
   kube_event_tell(t->populator->events, t->task->controller->kind, t->object, KUBE_EVENT_WARNING,
-                  "Retried", "%s", message);
+                  "Retried", "%s", view->message); /* without the time: the same is counted */
   transfers_forget(t->populator->transfers, t->key);
   return 0; /* the change of the status calls again, and then it waits */
 }
@@ -114,11 +167,16 @@ take_failure(const struct tasking *t, const struct transfer_view *view, struct e
 static int
 write_progress(const struct tasking *t, const struct transfer_view *view, struct error **err)
 {
+  const char *before = progress_of(t->object);
   CLEANUP(freep) char *progress = xasprintf("%.1f%%", view->percent);
   struct json_object *more = json_object_new_object();
-  json_put_text(more, progress, "progress");
+  if (view->percent >= 0)
+    json_put_text(more, progress, "progress");
+  else if (!before)
+    json_put_text(more, PROGRESS_NONE, "progress");
   retry_clear(t->object, more);
-  return write_status(t, "Creating", t->task->creating, "it is under way", more, err);
+  return write_status(t, "Creating", t->task->creating,
+                      view->trouble ? view->trouble : "it is under way", more, err);
 }
 
 static int
@@ -131,9 +189,9 @@ step(const struct tasking *t, const struct transfer_view *view, int64_t *ret_aga
   case TRANSFER_FAILED:
     return take_failure(t, view, err);
   case TRANSFER_DONE:
-    return complete(t, err);
+    return complete(t, view, err);
   case TRANSFER_RUNNING:
-    return view->percent < 0 ? 0 : write_progress(t, view, err);
+    return write_progress(t, view, err);
   default:
     return 0;
   }
@@ -144,12 +202,51 @@ advance(const struct tasking *t, int64_t *ret_again_ms, struct error **err)
 {
   int64_t wait_ms = retry_wait_ms(t->object);
   CLEANUP(transfer_view_clear) struct transfer_view view;
-  transfers_look(t->populator->transfers, t->key, &view);
+  transfers_look(t->populator->transfers, t->key, t->task->verb, &view);
   if (wait_ms == 0 || transfer_view_is_begun(&view))
     return step(t, &view, ret_again_ms, err);
   transfers_forget(t->populator->transfers, t->key);
   *ret_again_ms = wait_ms;
   return 0;
+}
+
+bool
+task_is_wanted_behind(const struct kube_object *object, const char *verb)
+{
+  return kube_object_has_finalizer(object, FINALIZER_CLEANUP) &&
+         (strcmp(verb, TASK_ROLLBACK) == 0 || strcmp(verb, TASK_DISCARD) == 0);
+}
+
+static bool
+is_over(const struct kube_object *object)
+{
+  const char *state = condition_state(object);
+  return strcmp(state, "Completed") == 0 || strcmp(state, "Error") == 0;
+}
+
+/* Half a rollback is worse than none or all of it: what was begun comes to its end first. */
+static bool
+must_end(const struct tasking *t)
+{
+  return is_rollback(t) && !is_over(t->object) && progress_of(t->object);
+}
+
+static int
+let_go(const struct tasking *t, int64_t *ret_again_ms, struct error **err)
+{
+  bool is_clean = true;
+  if (!kube_object_has_finalizer(t->object, FINALIZER_CLEANUP))
+    return 0;
+  if (must_end(t))
+    return advance(t, ret_again_ms, err);
+  if (t->task->clean_up &&
+      t->task->clean_up(t->populator, t->object, &is_clean, ret_again_ms, err) < 0)
+    return -1;
+  if (!is_clean)
+    return 0;
+  transfers_forget(t->populator->transfers, t->key);
+  return kube_remove_finalizer(t->populator->client, t->task->controller->kind, t->object,
+                               FINALIZER_CLEANUP, err);
 }
 
 int
@@ -158,15 +255,12 @@ task_reconcile(const struct task *task, struct populator *populator,
 {
   CLEANUP(freep) char *key = populator_key(task->controller, object->ns, object->name);
   const struct tasking t = {.task = task, .populator = populator, .object = object, .key = key};
-  const char *state = condition_state(object);
-  bool is_over = strcmp(state, "Completed") == 0 || strcmp(state, "Error") == 0;
-  if (object->is_deleting || is_over)
-    transfers_forget(populator->transfers, key);
   if (object->is_deleting)
-    return kube_remove_finalizer(populator->client, task->controller->kind, object,
-                                 FINALIZER_CLEANUP, err);
-  if (is_over)
+    return let_go(&t, ret_again_ms, err);
+  if (is_over(object)) {
+    transfers_forget(populator->transfers, key);
     return 0;
+  }
   if (!kube_object_has_finalizer(object, FINALIZER_CLEANUP))
     return kube_add_finalizer(populator->client, task->controller->kind, object, FINALIZER_CLEANUP,
                               err);

@@ -6,6 +6,10 @@
 
 #include "populator/controllers/populator.h"
 
+#define TASK_EXPORT "export"
+#define TASK_ROLLBACK "rollback"
+#define TASK_DISCARD "discard"
+
 struct task {
   const struct controller *controller;
   const char *verb; /* of the imprint command */
@@ -14,11 +18,28 @@ struct task {
   const char *creating;
   const char *completed;
   const char *error;
+  const char *done; /* what is told when it is completed */
+  bool tells_ready; /* its status has readyToUse and errorMessage */
   /* The worker's job. UNAVAILABLE: something is not there yet; INVALID_ARGUMENT and
    * FAILED_PRECONDITION: it cannot be done. */
   int (*job)(struct populator *populator, const struct kube_object *object,
              struct json_object **ret_job, struct error **err);
+  /* What the status tells of a job that is about to begin. Or NULL. */
+  void (*describe)(struct json_object *job, struct json_object *status);
+  /* What it tells of one that is done, by what the worker said last. Or NULL. */
+  void (*conclude)(struct json_object *result, struct json_object *status);
+  /* The object is being deleted and its worker has ended: removes what is left of its work.
+   * *ret_is_clean: there is nothing left. NULL: there never is. */
+  int (*clean_up)(struct populator *populator, const struct kube_object *object, bool *ret_is_clean,
+                  int64_t *ret_again_ms, struct error **err);
 };
+
+/* Begins `imprint VERB` for the object. Takes the job. */
+void task_start(struct populator *populator, const struct controller *controller,
+                const struct kube_object *object, const char *verb, struct json_object *job);
+/* Whether a transfer is still to be done though its object is being deleted: what was begun by half
+ * is finished, or taken back. */
+bool task_is_wanted_behind(const struct kube_object *object, const char *verb);
 
 int task_reconcile(const struct task *task, struct populator *populator,
                    const struct kube_object *object, int64_t *ret_again_ms, struct error **err);

@@ -23,6 +23,13 @@ struct upload_kind {
   /* The class of its volume; a reference. */
   int (*find_class)(struct populator *populator, const struct kube_object *object,
                     struct kube_object **ret_class, struct error **err);
+  /* Its own volume, made for a disk of so many bytes; 0: as large as it says itself. *ret_handle is
+   * to be freed. INVALID_ARGUMENT, FAILED_PRECONDITION or OUT_OF_RANGE when it cannot be. */
+  int (*make_volume)(struct populator *populator, const struct kube_object *object,
+                     uint64_t disk_bytes, char **ret_handle, struct error **err);
+  /* Removes it, if there is one. */
+  int (*drop_volume)(struct populator *populator, const struct kube_object *object,
+                     struct error **err);
   /* Merges status.upload, which is taken. */
   int (*write)(struct populator *populator, const struct kube_object *object,
                struct json_object *upload, double percent, struct error **err);

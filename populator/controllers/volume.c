@@ -5,59 +5,34 @@
 #include <string.h>
 
 #include "lib/base/memory.h"
-#include "populator/controllers/populator.h"
+#include "populator/controllers/claim_wait.h"
+#include "populator/controllers/origin.h"
 #include "populator/objects/condition.h"
 #include "populator/objects/quantity.h"
 #include "populator/objects/storage_class.h"
+#include "populator/objects/volume_spec.h"
 
 #define LOOK_AGAIN_MS 60000
-
-static const struct kube_kind *
-kind_of(const struct kube_object *volume)
-{
-  const char *kind = json_text(volume->json, "kind");
-  return kind && strcmp(kind, virtual_machine_pvcs.kind) == 0 ? &virtual_machine_pvcs
-                                                              : &virtual_machine_volumes;
-}
-
-static char *
-claim_name(const struct kube_object *volume)
-{
-  return kind_of(volume) == &virtual_machine_pvcs ? xstrdup(volume->name)
-                                                  : xasprintf("%s-vmv-pvc", volume->name);
-}
-
-static const char *
-image_name(const struct kube_object *volume)
-{
-  const char *name = json_text(volume->json, "spec", "virtualMachineImageName");
-  return name ? name : json_text(volume->json, "spec", "virtualMachineImage", "name");
-}
-
-static const char *
-image_namespace(const struct kube_object *volume)
-{
-  const char *ns = json_text(volume->json, "spec", "virtualMachineImage", "namespace");
-  return ns ? ns : volume->ns;
-}
+/* What the claim waits for, a grant say, may change without our being told. */
+#define CLAIM_AGAIN_MS 10000
 
 static int
 write_status(struct populator *populator, const struct kube_object *volume,
              const struct verdict *verdict, struct error **err)
 {
-  CLEANUP(freep) char *name = claim_name(volume);
+  CLEANUP(freep) char *name = volume_spec_claim(volume);
   CLEANUP(kube_object_releasep)
   struct kube_object *claim = kube_mirror_get(populator->claims, volume->ns, name);
   const char *size = claim ? json_text(claim->json, "status", "capacity", "storage") : NULL;
   struct json_object *status = condition_status(volume, verdict);
   json_put_text(status, name, "pvcName");
-  if (image_name(volume))
-    json_put_text(status, image_name(volume), "source");
+  if (volume_spec_image(volume))
+    json_put_text(status, volume_spec_image(volume), "source");
   if (size && verdict->is_ready) {
     json_put_text(status, size, "size");
     json_put_text(status, "100.0%", "progress"); /* a clone is complete when it is made */
   }
-  return kube_patch_status(populator->client, kind_of(volume), volume, status, err);
+  return kube_patch_status(populator->client, volume_spec_kind(volume), volume, status, err);
 }
 
 static int
@@ -66,6 +41,8 @@ write_pending(struct populator *populator, const struct kube_object *volume, con
 {
   const struct verdict verdict = {
       .state = "Pending", .reason = "VmVolumeIsInPending", .message = message};
+  kube_event_tell(populator->events, volume_spec_kind(volume), volume, KUBE_EVENT_NORMAL,
+                  verdict.reason, "%s", message);
   return write_status(populator, volume, &verdict, err);
 }
 
@@ -75,7 +52,7 @@ write_error(struct populator *populator, const struct kube_object *volume, const
 {
   const struct verdict verdict = {
       .state = "Error", .reason = "VmVolumeIsInError", .message = message};
-  kube_event_tell(populator->events, kind_of(volume), volume, KUBE_EVENT_WARNING,
+  kube_event_tell(populator->events, volume_spec_kind(volume), volume, KUBE_EVENT_WARNING,
                   "VmVolumeIsInError", "%s", message);
   return write_status(populator, volume, &verdict, err);
 }
@@ -83,20 +60,25 @@ write_error(struct populator *populator, const struct kube_object *volume, const
 /* ---- the claim --------------------------------------------------------------------------------
  */
 
-/* spec.pvc.resources.requests.storage, or spec.capacity.storage; left out, as large as the image.
- * A size that the image does not fit is an error with both in it. */
+/* spec.pvc.resources.requests.storage, or spec.capacity.storage. */
+static struct json_object *
+asked_size(const struct kube_object *volume, const char **ret_field)
+{
+  struct json_object *asked =
+      json_at(volume->json, "spec", "pvc", "resources", "requests", "storage");
+  *ret_field = asked ? "spec.pvc.resources.requests.storage" : "spec.capacity.storage";
+  return asked ? asked : json_at(volume->json, "spec", "capacity", "storage");
+}
+
+/* Left out, it is as large as the image. A size that the image does not fit is an error with both
+ * in it. */
 static int
 choose_size(const struct kube_object *volume, const struct kube_object *image, uint64_t *ret_bytes,
             struct error **err)
 {
-  struct json_object *asked =
-      json_at(volume->json, "spec", "pvc", "resources", "requests", "storage");
-  const char *field = "spec.pvc.resources.requests.storage";
+  const char *field;
+  struct json_object *asked = asked_size(volume, &field);
   uint64_t image_bytes;
-  if (!asked) {
-    asked = json_at(volume->json, "spec", "capacity", "storage");
-    field = "spec.capacity.storage";
-  }
   if (quantity_of(asked, field, ret_bytes, err) < 0 ||
       quantity_of(json_at(image->json, "status", "size"), "status.size of the image", &image_bytes,
                   err) < 0)
@@ -146,28 +128,32 @@ check_class(struct populator *populator, const char *name, struct error **err)
                    storage_class->name, populator->driver);
 }
 
+/* Its source is the volume itself, by which the image is found: a reference to another namespace is
+ * dropped by an API server that does not have that feature switched on, and the claim is filled
+ * with nothing then. */
 static struct json_object *
 claim_json(const struct kube_object *volume, const struct kube_object *image, uint64_t bytes)
 {
-  CLEANUP(freep) char *name = claim_name(volume);
+  CLEANUP(freep) char *name = volume_spec_claim(volume);
   char size[QUANTITY_TEXT_BYTES];
   const char *mode = json_text(volume->json, "spec", "pvc", "volumeMode");
+  const char *limits = json_text(volume->json, "spec", "pvc", "volumeAttributesClassName");
   const char *class_name = class_of(volume, image);
   struct json_object *spec = json_object_new_object();
   json_put_at(spec, modes_of(volume), "accessModes");
   json_put_text(spec, mode ? mode : "Block", "volumeMode");
   if (class_name)
     json_put_text(spec, class_name, "storageClassName");
+  if (limits)
+    json_put_text(spec, limits, "volumeAttributesClassName");
   json_put_text(spec, quantity_text(bytes, size), "resources", "requests", "storage");
-  json_put_text(spec, virtual_machine_images.group, "dataSourceRef", "apiGroup");
-  json_put_text(spec, virtual_machine_images.kind, "dataSourceRef", "kind");
-  json_put_text(spec, image->name, "dataSourceRef", "name");
-  if (strcmp(image->ns, volume->ns) != 0)
-    json_put_text(spec, image->ns, "dataSourceRef", "namespace");
+  json_put_text(spec, volume_spec_kind(volume)->group, "dataSourceRef", "apiGroup");
+  json_put_text(spec, volume_spec_kind(volume)->kind, "dataSourceRef", "kind");
+  json_put_text(spec, volume->name, "dataSourceRef", "name");
   struct json_object *json = json_object_new_object();
   json_put_text(json, volume->ns, "metadata", "namespace");
   json_put_text(json, name, "metadata", "name");
-  json_put_at(json, kube_object_owner_references(volume, kind_of(volume)), "metadata",
+  json_put_at(json, kube_object_owner_references(volume, volume_spec_kind(volume)), "metadata",
               "ownerReferences");
   json_put_at(json, spec, "spec");
   return json;
@@ -177,13 +163,13 @@ static int
 make_claim(struct populator *populator, const struct kube_object *volume, struct error **err)
 {
   CLEANUP(kube_object_releasep)
-  struct kube_object *image =
-      kube_mirror_get(populator->images, image_namespace(volume), image_name(volume));
+  struct kube_object *image = kube_mirror_get(
+      populator->images, volume_spec_image_namespace(volume), volume_spec_image(volume));
   if (!image || strcmp(condition_state(image), "Available") != 0) {
     CLEANUP(freep)
     char *message =
-        xasprintf("waits for VirtualMachineImage '%s/%s'%s%s", image_namespace(volume),
-                  image_name(volume), image ? ", which is " : ": there is none",
+        xasprintf("waits for VirtualMachineImage '%s/%s'%s%s", volume_spec_image_namespace(volume),
+                  volume_spec_image(volume), image ? ", which is " : ": there is none",
                   image ? (*condition_state(image) ? condition_state(image) : "new") : "");
     return write_pending(populator, volume, message, err);
   }
@@ -200,30 +186,109 @@ make_claim(struct populator *populator, const struct kube_object *volume, struct
     return error_set(err, failure->code, "%s", failure->message);
   }
   const struct verdict verdict = {
-      .state = "Creating", .reason = "CreatingPVC", .message = "the claim is filled"};
+      .state = "Creating", .reason = "CreatingPVC", .message = "the claim is being filled"};
   return write_status(populator, volume, &verdict, err);
 }
 
 /* ---- the whole --------------------------------------------------------------------------------
  */
 
+/* Whether what is in the claim comes from the image: without its dataSourceRef it is an empty disk.
+ * Claims of other operators, who told of them then, are left alone. */
+static bool
+is_filled(const struct kube_object *volume, const struct kube_object *claim)
+{
+  const char *image_ns = volume_spec_image_namespace(volume);
+  if (origin_names(claim, volume_spec_kind(volume), volume->ns, volume->name) ||
+      origin_names(claim, &virtual_machine_images, image_ns, volume_spec_image(volume)))
+    return true;
+  return strcmp(condition_state(volume), "Available") == 0 &&
+         json_at(claim->json, "spec", "dataSource");
+}
+
+/* Who owns it does not tell us when it goes. */
+static int
+tell_foreign_claim(struct populator *populator, const struct kube_object *volume,
+                   const struct kube_object *claim, int64_t *ret_again_ms, struct error **err)
+{
+  CLEANUP(freep)
+  char *message = xasprintf(
+      "metadata.name: PersistentVolumeClaim '%s/%s', which it would make, is there already "
+      "and is not of this %s: delete that claim, or choose another name",
+      claim->ns, claim->name, volume_spec_kind(volume)->kind);
+  *ret_again_ms = CLAIM_AGAIN_MS;
+  return write_error(populator, volume, message, err);
+}
+
+/* A size that was raised later is handed on to the claim, which Kubernetes grows. *ret_trouble is
+ * to be freed: why it was refused. A claim that others made larger stays so. */
+static int
+grow(struct populator *populator, const struct kube_object *volume, const struct kube_object *claim,
+     char **ret_trouble, struct error **err)
+{
+  const char *field;
+  uint64_t wanted;
+  uint64_t present;
+  char size[QUANTITY_TEXT_BYTES];
+  struct json_object *asked = asked_size(volume, &field);
+  if (quantity_of(asked, field, &wanted, err) < 0 ||
+      quantity_of(json_at(claim->json, "spec", "resources", "requests", "storage"), "its claim's",
+                  &present, err) < 0)
+    return -1;
+  if (wanted <= present)
+    return 0;
+  CLEANUP(json_object_putp) struct json_object *patch = json_object_new_object();
+  CLEANUP(error_freep) struct error *failure = NULL;
+  json_put_text(patch, quantity_text(wanted, size), "spec", "resources", "requests", "storage");
+  if (kube_patch(populator->client, &kube_persistent_volume_claims, claim, NULL, patch, &failure) ==
+      0)
+    return 0;
+  if (failure->code != ERROR_PERMISSION_DENIED && failure->code != ERROR_INVALID_ARGUMENT)
+    return error_set(err, failure->code, "%s", failure->message);
+  *ret_trouble = xasprintf("%s: it cannot grow to %s: %s", field, size, failure->message);
+  return 0;
+}
+
+static int
+tell_available(struct populator *populator, const struct kube_object *volume,
+               const struct kube_object *claim, struct error **err)
+{
+  CLEANUP(freep) char *trouble = NULL;
+  if (grow(populator, volume, claim, &trouble, err) < 0)
+    return -1;
+  const struct verdict verdict = {.state = "Available",
+                                  .reason = "SuccessfulCreate",
+                                  .message = trouble ? trouble : "",
+                                  .is_ready = true};
+  if (trouble)
+    kube_event_tell(populator->events, volume_spec_kind(volume), volume, KUBE_EVENT_WARNING,
+                    "CannotGrow", "%s", trouble);
+  return write_status(populator, volume, &verdict, err);
+}
+
 static int
 tell_fate(struct populator *populator, const struct kube_object *volume,
-          const struct kube_object *claim, struct error **err)
+          const struct kube_object *claim, int64_t *ret_again_ms, struct error **err)
 {
   const char *controller = kube_object_controller(claim);
   if (!controller || strcmp(controller, volume->uid) != 0)
-    return write_error(populator, volume, "a claim of that name is there already", err);
-  const char *phase = json_text(claim->json, "status", "phase");
-  if (phase && strcmp(phase, "Bound") == 0) {
-    const struct verdict verdict = {
-        .state = "Available", .reason = "SuccessfulCreate", .message = "", .is_ready = true};
-    return write_status(populator, volume, &verdict, err);
+    return tell_foreign_claim(populator, volume, claim, ret_again_ms, err);
+  if (!is_filled(volume, claim)) {
+    CLEANUP(freep)
+    char *message = xasprintf("PersistentVolumeClaim '%s/%s' has no dataSourceRef to this, so its "
+                              "volume is not a clone of the image: delete the claim, it is made "
+                              "anew then",
+                              claim->ns, claim->name);
+    return write_error(populator, volume, message, err);
   }
+  const char *phase = json_text(claim->json, "status", "phase");
+  if (phase && strcmp(phase, "Bound") == 0)
+    return tell_available(populator, volume, claim, err);
   if (phase && strcmp(phase, "Lost") == 0)
     return write_error(populator, volume, "the claim has lost its volume", err);
-  const struct verdict verdict = {
-      .state = "Creating", .reason = "CreatingPVC", .message = "the claim is filled"};
+  CLEANUP(freep) char *message = claim_wait_text(populator, claim);
+  const struct verdict verdict = {.state = "Creating", .reason = "CreatingPVC", .message = message};
+  *ret_again_ms = CLAIM_AGAIN_MS;
   return write_status(populator, volume, &verdict, err);
 }
 
@@ -233,15 +298,15 @@ reconcile(struct populator *populator, const struct kube_object *volume, int64_t
 {
   if (volume->is_deleting)
     return 0; /* the claim goes with its owner */
-  if (!image_name(volume))
+  if (!volume_spec_image(volume))
     return write_error(populator, volume,
                        "spec.virtualMachineImageName, or spec.virtualMachineImage.name, is needed",
                        err);
-  CLEANUP(freep) char *name = claim_name(volume);
+  CLEANUP(freep) char *name = volume_spec_claim(volume);
   CLEANUP(kube_object_releasep)
   struct kube_object *claim = kube_mirror_get(populator->claims, volume->ns, name);
   if (claim)
-    return tell_fate(populator, volume, claim, err);
+    return tell_fate(populator, volume, claim, ret_again_ms, err);
   *ret_again_ms = LOOK_AGAIN_MS;
   return make_claim(populator, volume, err);
 }
@@ -273,9 +338,13 @@ wake_users(struct populator *populator, struct kube_mirror *mirror,
 {
   CLEANUP(kube_objects_freep) struct kube_object **all = kube_mirror_all(mirror, NULL);
   for (size_t i = 0; all[i]; i++) {
-    const char *name = image_name(all[i]);
-    if (name && strcmp(name, image->name) == 0 && strcmp(image_namespace(all[i]), image->ns) == 0)
-      populator_wake(populator, controller, all[i]->ns, all[i]->name);
+    const char *name = volume_spec_image(all[i]);
+    if (!name || strcmp(name, image->name) != 0 ||
+        strcmp(volume_spec_image_namespace(all[i]), image->ns) != 0)
+      continue;
+    CLEANUP(freep) char *claim = volume_spec_claim(all[i]);
+    populator_wake(populator, controller, all[i]->ns, all[i]->name);
+    populator_wake(populator, &claim_controller, all[i]->ns, claim);
   }
 }
 

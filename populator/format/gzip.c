@@ -24,6 +24,7 @@
 #define FLAG_NAME 8
 #define FLAG_COMMENT 16
 #define FLAGS_RESERVED 0xe0
+#define MAGIC_FIRST 0x1f
 #define METHOD_DEFLATE 8
 #define HEADER_BYTES 10
 #define TRAILER_BYTES 8
@@ -34,8 +35,9 @@ struct gzip_stream {
   struct stream stream;
   enum phase phase;
   struct inflater *inflater;
-  uint32_t crc;  /* of the member's data so far */
-  uint32_t size; /* likewise, modulo 2^32, as the trailer has it */
+  uint64_t members; /* that were read to their ends */
+  uint32_t crc;     /* of the member's data so far */
+  uint32_t size;    /* likewise, modulo 2^32, as the trailer has it */
   /* Input not yet taken is in[in_at, in_end). What the inflater hands back is put in front. */
   unsigned char in[INFLATER_LEFTOVER_MAX + IN_BYTES];
   size_t in_at, in_end;
@@ -140,7 +142,7 @@ read_header(struct gzip_stream *gzip, struct error **err)
   uint32_t crc = 0;
   if (take_header_bytes(gzip, header, sizeof(header), &crc, err) < 0)
     return -1;
-  if (header[0] != 0x1f || header[1] != 0x8b)
+  if (header[0] != MAGIC_FIRST || header[1] != 0x8b)
     return error_set(err, ERROR_DATA_LOSS, "gzip: what is there is no gzip header");
   if (header[2] != METHOD_DEFLATE)
     return error_set(err, ERROR_INVALID_ARGUMENT, "gzip: compression method %u is not known",
@@ -166,7 +168,8 @@ read_header(struct gzip_stream *gzip, struct error **err)
   return 0;
 }
 
-/* Zeros up to the end of the file. */
+/* Zeros up to the end of the file. Anything else is refused, although gzip itself passes over it
+ * with a warning: a file that has more than it should may be the wrong one. */
 static int
 skip_padding(struct gzip_stream *gzip, struct error **err)
 {
@@ -177,7 +180,8 @@ skip_padding(struct gzip_stream *gzip, struct error **err)
       return 0;
     if (gzip->in[gzip->in_at++] != 0)
       return error_set(err, ERROR_DATA_LOSS,
-                       "gzip: there is something behind the end that is no gzip");
+                       "gzip: there is something behind the end that is no gzip: 'gzip -dc' "
+                       "passes over it");
   }
 }
 
@@ -191,10 +195,11 @@ read_trailer(struct gzip_stream *gzip, struct error **err)
     return error_set(err, ERROR_DATA_LOSS, "gzip: the checksum is wrong: the file is damaged");
   if (bytes_le32(trailer + 4) != gzip->size)
     return error_set(err, ERROR_DATA_LOSS, "gzip: the length is wrong: the file is damaged");
+  gzip->members++;
   if (fill(gzip, err) < 0)
     return -1;
   bool is_end = gzip->in_at == gzip->in_end;
-  if (!is_end && gzip->in[gzip->in_at] != 0) {
+  if (!is_end && gzip->in[gzip->in_at] == MAGIC_FIRST) {
     gzip->phase = PHASE_HEADER;
     return 0;
   }
@@ -346,11 +351,18 @@ gzip_close(struct stream *stream)
   free(gzip);
 }
 
+static uint64_t
+gzip_count(struct stream *stream)
+{
+  return gzip_of(stream)->members;
+}
+
 static const struct stream_ops gzip_ops = {
     .name = "gzip",
     .read = gzip_read,
     .save = gzip_save,
     .close = gzip_close,
+    .count = gzip_count,
 };
 
 int

@@ -15,8 +15,9 @@
 #define GROUP_BYTES ((uint64_t)1 << 20)
 /* The file is cut into bins, and how many runs begin in each is counted; so many bins at most. */
 #define BINS_MAX ((uint64_t)1 << 20)
-/* A bin with more is a trick: it would have clusters of less than 16 bytes each. */
-#define BIN_RUNS_MAX ((uint32_t)4 << 20)
+/* A bin with more is a trick: in a file of 16 TiB it would have clusters of 16 bytes each. Two
+ * windows of so many, and what sorting one takes, are 72 MiB. */
+#define BIN_RUNS_MAX ((uint32_t)1 << 20)
 /* Runs that a thread gathers before it takes the lock. */
 #define BATCH 1024
 #define WINDOWS 2
@@ -76,17 +77,19 @@ clusters_of(const struct qcow2_run *run)
   return run->kind == QCOW2_COMPRESSED ? 1 : run->count;
 }
 
-static void
-count_run(struct qcow2_map *map, const struct qcow2_run *run)
+static int
+count_run(struct qcow2_map *map, const struct qcow2_run *run, struct error **err)
 {
   uint64_t end = run->host_offset + qcow2_run_span(&map->tables.header, run);
   uint64_t first_bin = run->host_offset >> map->bin_bits;
   uint64_t last_bin = run->kind == QCOW2_DATA ? (end - 1) >> map->bin_bits : first_bin;
   for (uint64_t bin = first_bin; bin <= last_bin && bin < map->bin_count; bin++) {
-    if (map->bins[bin] < UINT32_MAX)
-      map->bins[bin]++;
+    if (++map->bins[bin] > BIN_RUNS_MAX)
+      return error_set(err, ERROR_DATA_LOSS,
+                       "qcow2: too many clusters begin in one place of the file");
   }
   map->allocated += clusters_of(run) * map->tables.header.cluster_size;
+  return 0;
 }
 
 static void
@@ -95,8 +98,8 @@ flush_batch(struct scan_thread *thread)
   struct scan *scan = thread->scan;
   struct qcow2_map *map = scan->map;
   MUTEX_GUARD(&scan->mutex);
-  for (size_t i = 0; i < thread->count; i++)
-    count_run(map, &thread->batch[i]);
+  for (size_t i = 0; i < thread->count && !scan->failure; i++)
+    (void)count_run(map, &thread->batch[i], &scan->failure); /* no group is taken after that */
   if (scan->is_kept && map->windows[0].count + thread->count > QCOW2_MAP_RUNS) {
     qcow2_window_clear(&map->windows[0]);
     scan->is_kept = false;
@@ -181,16 +184,13 @@ scan_in_threads(struct scan *scan, unsigned count)
 }
 
 /* Cuts the file so that no window has more runs than it may, as far as bins allow. */
-static int
-cut_windows(struct qcow2_map *map, struct error **err)
+static void
+cut_windows(struct qcow2_map *map)
 {
   size_t count = 0;
   uint64_t runs = 0;
   map->borders = xcalloc(map->bin_count + 1, sizeof(uint64_t));
   for (size_t bin = 0; bin < map->bin_count; bin++) {
-    if (map->bins[bin] > BIN_RUNS_MAX)
-      return error_set(err, ERROR_DATA_LOSS,
-                       "qcow2: too many clusters begin in one place of the file");
     if (bin == 0 || runs + map->bins[bin] > QCOW2_MAP_RUNS) {
       map->borders[count++] = (uint64_t)bin << map->bin_bits;
       runs = 0;
@@ -200,7 +200,6 @@ cut_windows(struct qcow2_map *map, struct error **err)
   map->borders[count] = UINT64_MAX;
   map->borders = xrealloc(map->borders, count + 1, sizeof(uint64_t));
   map->window_count = count;
-  return 0;
 }
 
 static int
@@ -216,8 +215,10 @@ scan_tables(struct qcow2_map *map, unsigned threads, struct error **err)
     error_free(scan.failure);
     return -1;
   }
-  if (!scan.is_kept)
-    return cut_windows(map, err);
+  if (!scan.is_kept) {
+    cut_windows(map);
+    return 0;
+  }
   map->borders = xcalloc(2, sizeof(uint64_t));
   map->borders[1] = UINT64_MAX;
   map->window_count = 1;

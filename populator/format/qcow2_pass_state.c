@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/base/memory.h"
+#include "populator/format/qcow2_stream.h"
 
 #define FORM 0x31716369 /* "icq1" */
 /* Held bytes, tables and claims, with room to spare. */
@@ -91,6 +92,9 @@ int
 qcow2_pass_save(struct qcow2_pass *pass, struct buffer *state, struct error **err)
 {
   CLEANUP(buffer_clear) struct buffer body = {0};
+  if (pass->held.bytes > QCOW2_STREAM_SAVED_MAX)
+    return error_set(err, ERROR_RESOURCE_EXHAUSTED, "qcow2: %zu bytes are held for a later table",
+                     pass->held.bytes);
   state_put_bytes(&body, pass->head, pass->head_len);
   save_tables(&body, pass);
   qcow2_claims_sort(&pass->claims);

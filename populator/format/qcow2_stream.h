@@ -15,6 +15,7 @@
 #include "populator/source/stream.h"
 
 #define QCOW2_STREAM_WINDOW ((size_t)64 << 20)
+#define QCOW2_STREAM_SAVED_MAX ((size_t)8 << 20)
 /* Room that a buffer for qcow2_stream_next() has at least. */
 #define QCOW2_STREAM_BUFFER_MIN (QCOW2_CLUSTER_MAX + QCOW2_COMPRESSED_OVERHEAD)
 
@@ -48,7 +49,8 @@ int qcow2_stream_next(struct qcow2_stream *stream, void *buf, size_t room,
                       struct qcow2_extent *ret_extent, struct error **err);
 
 /* Appends what another process needs to go on behind the last extent given. Does not read; the
- * streams below are saved after it. */
+ * streams below are saved after it. RESOURCE_EXHAUSTED while it holds more than
+ * QCOW2_STREAM_SAVED_MAX: that would be written anew each time. */
 int qcow2_stream_save(struct qcow2_stream *stream, struct buffer *state, struct error **err);
 /* Goes on where the stream was whose save wrote what `state` begins with: *ret_used bytes of it.
  * Takes `below`, which was restored to where it was then. */

@@ -63,7 +63,8 @@ struct qcow2_writer *
 qcow2_writer_new(uint64_t virtual_size, enum qcow2_compression compression)
 {
   struct qcow2_writer *writer = xcalloc(1, sizeof(*writer));
-  writer->virtual_size = virtual_size;
+  /* Readers count in sectors, and round down. */
+  writer->virtual_size = div_up(virtual_size, SECTOR) * SECTOR;
   writer->compression = compression;
   return writer;
 }

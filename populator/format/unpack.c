@@ -54,6 +54,10 @@ unpack_stream_restore(struct stream *below, const char *name, const void *state,
     return peek_stream_restore(below, state, len, ret_used, ret_stream, err);
   if (strcmp(name, "gzip") == 0)
     return gzip_stream_restore(below, state, len, ret_used, ret_stream, err);
+  if (strcmp(name, "xz") == 0)
+    return xz_stream_restore(below, state, len, ret_used, ret_stream, err);
+  if (strcmp(name, "zstd") == 0)
+    return zstd_stream_restore(below, state, len, ret_used, ret_stream, err);
   stream_close(below);
   return error_set(err, ERROR_UNIMPLEMENTED, "a saved state of '%.32s' cannot be gone on from",
                    name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an xz file holds: all its streams, one after the other, padding in between as the format
  * allows it. Checksums are verified, an end that comes too early is an error. liblzma's state
- * cannot be saved.
+ * cannot be saved; between two blocks it has none, and there the stream can.
  *
  * One thread decodes: liblzma's decoder with threads needs a buffer for each block, which a file
  * can make as large as it likes, and it has had the graver mistakes. */
@@ -15,5 +15,9 @@
 
 /* Takes `below`, also when it fails. */
 int xz_stream_new(struct stream *below, struct stream **ret_stream, struct error **err);
+/* Goes on where the one was whose save wrote what `state` begins with: *ret_used bytes of it. Takes
+ * `below`, which stands where the other one's stood, also when it fails. */
+int xz_stream_restore(struct stream *below, const void *state, size_t len, size_t *ret_used,
+                      struct stream **ret_stream, struct error **err);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a zstd file holds: all its frames, one after the other; frames without data are passed over.
  * Checksums are verified where there are any, an end that comes too early is an error. libzstd's
- * state cannot be saved. */
+ * state cannot be saved; between two frames it has none, and there the stream can. */
 #ifndef POPULATOR_FORMAT_ZSTD_H
 #define POPULATOR_FORMAT_ZSTD_H
 
@@ -13,5 +13,9 @@
 
 /* Takes `below`, also when it fails. */
 int zstd_stream_new(struct stream *below, struct stream **ret_stream, struct error **err);
+/* Goes on where the one was whose save wrote what `state` begins with: *ret_used bytes of it. Takes
+ * `below`, which stands where the other one's stood, also when it fails. */
+int zstd_stream_restore(struct stream *below, const void *state, size_t len, size_t *ret_used,
+                        struct stream **ret_stream, struct error **err);
 
 #endif

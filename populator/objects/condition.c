@@ -47,9 +47,24 @@ condition_status(const struct kube_object *object, const struct verdict *verdict
   return result;
 }
 
+void
+condition_put_ready(const struct verdict *verdict, struct json_object *status)
+{
+  bool is_bad = strcmp(verdict->state, "Error") == 0;
+  json_put_at(status, json_object_new_boolean(verdict->is_ready), "readyToUse");
+  json_put_at(status, is_bad ? json_object_new_string(verdict->message) : NULL, "errorMessage");
+}
+
 const char *
 condition_state(const struct kube_object *object)
 {
   const char *state = json_text(object->json, "status", "state");
   return state ? state : "";
+}
+
+const char *
+condition_message(const struct kube_object *object)
+{
+  const char *message = json_text(find(object), "message");
+  return message ? message : "";
 }

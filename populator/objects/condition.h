@@ -16,7 +16,11 @@ struct verdict {
  * The time of the condition is kept as long as its status does not turn. To be put. */
 struct json_object *condition_status(const struct kube_object *object,
                                      const struct verdict *verdict);
+/* status.readyToUse and .errorMessage, of kinds that have them: the same once more, for those who
+ * do not read conditions. */
+void condition_put_ready(const struct verdict *verdict, struct json_object *status);
 /* What it says now, or "". */
 const char *condition_state(const struct kube_object *object);
+const char *condition_message(const struct kube_object *object);
 
 #endif

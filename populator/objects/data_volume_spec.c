@@ -18,7 +18,7 @@ data_volume_spec_kind(const struct kube_object *volume)
 struct json_object *
 data_volume_spec_claim(const struct kube_object *volume, bool *ret_is_storage)
 {
-  struct json_object *storage = json_at(volume->json, "spec", "storage");
-  *ret_is_storage = storage != NULL;
-  return storage ? storage : json_at(volume->json, "spec", "pvc");
+  struct json_object *pvc = json_at(volume->json, "spec", "pvc");
+  *ret_is_storage = !pvc; /* "storage:" with nothing behind it is null, and as good as {} */
+  return pvc ? pvc : json_at(volume->json, "spec", "storage");
 }

@@ -87,6 +87,8 @@ persistent_volume_json(const struct kube_object *claim, const struct kube_object
   copy_member(spec, "mountOptions", json_at(storage_class->json, "mountOptions"));
   json_put_text(spec, storage_class_reclaim_policy(storage_class), "persistentVolumeReclaimPolicy");
   json_put_text(spec, storage_class->name, "storageClassName");
+  copy_member(spec, "volumeAttributesClassName",
+              json_at(claim->json, "spec", "volumeAttributesClassName"));
   json_put_text(spec, is_block(claim) ? "Block" : "Filesystem", "volumeMode");
   json_put_at(spec, claim_reference(claim), "claimRef");
   json_put_at(spec, csi_source(claim, storage_class, driver, volume), "csi");

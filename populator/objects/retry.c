@@ -9,6 +9,7 @@
 #include "populator/objects/kinds.h"
 
 #define DOUBLINGS_MAX 8
+#define MOMENT_S 2 /* the time is in whole seconds: one of them at least */
 
 bool
 retry_may_pass(enum error_code code)
@@ -32,15 +33,28 @@ put_request(const struct kube_object *object, struct json_object *status)
     json_put_text(status, asked, "lastRetryRequest");
 }
 
+static void
+put_time(const struct kube_object *object, time_t at, char text[KUBE_TIME_BYTES],
+         struct json_object *status)
+{
+  json_put_text(status, kube_time_text(at, text), "retryAt");
+  put_request(object, status);
+}
+
 char *
 retry_put(const struct kube_object *object, int64_t failures, const char *reason,
           struct json_object *status)
 {
   char at[KUBE_TIME_BYTES];
-  (void)kube_time_text(time(NULL) + pause_s(failures), at);
-  json_put_text(status, at, "retryAt");
-  put_request(object, status);
+  put_time(object, time(NULL) + pause_s(failures), at, status);
   return xasprintf("attempt %" PRId64 " failed, the next one is at %s: %s", failures, at, reason);
+}
+
+void
+retry_pause(const struct kube_object *object, struct json_object *status)
+{
+  char at[KUBE_TIME_BYTES];
+  put_time(object, time(NULL) + MOMENT_S, at, status);
 }
 
 void

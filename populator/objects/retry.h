@@ -17,6 +17,8 @@ bool retry_may_pass(enum error_code code);
  * Returns what to tell of it: "attempt 2 failed, the next one is at …: <reason>"; to be freed. */
 char *retry_put(const struct kube_object *object, int64_t failures, const char *reason,
                 struct json_object *status);
+/* A pause of a moment: nothing failed, but others are to see how it is now. */
+void retry_pause(const struct kube_object *object, struct json_object *status);
 /* It is over, or under way again: there is no next attempt to wait for. */
 void retry_clear(const struct kube_object *object, struct json_object *status);
 

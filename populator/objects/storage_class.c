@@ -44,6 +44,21 @@ storage_class_virt_default(struct kube_mirror *classes)
   return find_default(classes, ANNOTATION_VIRT_DEFAULT);
 }
 
+struct kube_object *
+storage_class_only(struct kube_mirror *classes, const char *driver)
+{
+  CLEANUP(kube_objects_freep) struct kube_object **all = kube_mirror_all(classes, NULL);
+  struct kube_object *only = NULL;
+  for (size_t i = 0; all[i]; i++) {
+    if (!storage_class_is_of(all[i], driver))
+      continue;
+    if (only)
+      return NULL;
+    only = all[i];
+  }
+  return kube_object_hold(only);
+}
+
 bool
 storage_class_is_of(const struct kube_object *storage_class, const char *driver)
 {

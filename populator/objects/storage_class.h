@@ -11,6 +11,8 @@ int storage_class_find(struct kube_mirror *classes, const char *name,
                        struct kube_object **ret_class, struct error **err);
 /* The one that KubeVirt prefers for virtual machines, or NULL. A reference. */
 struct kube_object *storage_class_virt_default(struct kube_mirror *classes);
+/* The only one of that driver; NULL when there are none or several. A reference. */
+struct kube_object *storage_class_only(struct kube_mirror *classes, const char *driver);
 bool storage_class_is_of(const struct kube_object *storage_class, const char *driver);
 bool storage_class_waits_for_consumer(const struct kube_object *storage_class);
 /* "Delete" or "Retain". */

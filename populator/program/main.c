@@ -1,27 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* imprint-populator: starts, waits for a signal, stops in order. */
-#include <malloc.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 
+#include "lib/base/program.h"
 #include "populator/program/monitor.h"
 #include "populator/program/options.h"
 #include "populator/upload/upload_server.h"
-
-/* Signals are taken by main() alone; every thread made later inherits the mask. */
-static sigset_t
-block_signals(void)
-{
-  sigset_t set;
-  (void)sigemptyset(&set);
-  (void)sigaddset(&set, SIGTERM);
-  (void)sigaddset(&set, SIGINT);
-  (void)sigaddset(&set, SIGPIPE);
-  (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
-  (void)sigdelset(&set, SIGPIPE);
-  return set;
-}
 
 /* Nothing, when there are to be no uploads. */
 static int
@@ -73,7 +58,7 @@ serve(struct options *options, const sigset_t *signals, struct error **err)
 static int
 run(struct options *options, struct error **err)
 {
-  sigset_t signals = block_signals();
+  sigset_t signals = program_block_signals();
   struct kube_config config;
   if (kube_config_load(options->kubeconfig, &config, err) < 0)
     return -1;
@@ -91,8 +76,7 @@ main(int argc, char **argv)
   CLEANUP(error_freep) struct error *err = NULL;
   struct options options;
   enum options_result result;
-  (void)mallopt(M_ARENA_MAX, 2);
-  (void)mallopt(M_TRIM_THRESHOLD, 1 << 20);
+  program_bound_memory();
   if (options_parse(argc, argv, &options, &result, &err) < 0) {
     (void)fprintf(stderr, "imprint-populator: %s\n", err->message);
     return 2;

@@ -17,6 +17,8 @@
 #define CHUNK_BYTES ((size_t)8 << 20)
 /* Failures in a row without a byte of progress. */
 #define FAILURES_MAX 6
+/* Uploads of a small blob that may be given up by the registry. */
+#define ATTEMPTS_MAX 3
 
 struct blob_upload {
   struct registry_client *client;
@@ -128,6 +130,21 @@ parse_range(const char *range, uint64_t offset, uint64_t *ret_received)
   return 0;
 }
 
+/* The registry does not know the upload any more, or has lost what it had of it. */
+static bool
+is_given_up(const struct http_response *response)
+{
+  return response->status == 404 || response->status == 410 ||
+         (response->status == 400 && response->body.data &&
+          strstr(response->body.data, "BLOB_UPLOAD_INVALID"));
+}
+
+static int
+given_up(struct error **err)
+{
+  return error_set(err, ERROR_ABORTED, "the registry has given the upload up");
+}
+
 /* After a failure: what the registry has, and where it goes on. */
 static int
 ask_status(struct blob_upload *upload, struct error **err)
@@ -137,15 +154,15 @@ ask_status(struct blob_upload *upload, struct error **err)
   uint64_t received;
   if (registry_client_send(upload->client, &request, &response, err) < 0)
     return -1;
-  if (response.status == 404 || response.status == 416)
-    return error_set(err, ERROR_ABORTED, "the registry has given the upload up");
+  if (is_given_up(&response) || response.status == 416)
+    return given_up(err);
   if (response.status != 204)
     return http_status_error(&request, &response, err);
   if (parse_range(response.upload_range, upload->offset, &received) < 0)
     return error_set(err, ERROR_DATA_LOSS, "the registry does not say how much of a blob it has");
   if (response.location && take_location(upload, &response, err) < 0)
     return -1;
-  return acknowledge(upload, received, err);
+  return received < upload->offset ? given_up(err) : acknowledge(upload, received, err);
 }
 
 /* One attempt. -1 with UNAVAILABLE: ask, and try again. */
@@ -165,6 +182,8 @@ patch(struct blob_upload *upload, struct error **err)
   CLEANUP(http_response_clear) struct http_response response = {0};
   if (registry_client_send(upload->client, &request, &response, err) < 0)
     return -1;
+  if (is_given_up(&response))
+    return given_up(err);
   if (response.status == 416) /* it has another end than we think */
     return error_set(err, ERROR_UNAVAILABLE, "the registry has another part of the blob");
   if (response.status != 202 && response.status != 204)
@@ -274,7 +293,8 @@ complete(struct blob_upload *upload, const struct oci_descriptor *blob, struct e
     if (registry_client_send(upload->client, &request, &response, &failure) == 0) {
       if (response.status == 201 || response.status == 204)
         return 0;
-      (void)http_status_error(&request, &response, &failure);
+      (void)(is_given_up(&response) ? given_up(&failure)
+                                    : http_status_error(&request, &response, &failure));
     }
     bool exists = false;
     if (blob_upload_exists(upload->client, blob, &exists, err) < 0)
@@ -323,6 +343,20 @@ blob_upload_abort(struct blob_upload *upload)
   upload_free(upload);
 }
 
+static int
+put_once(struct registry_client *client, const void *data, size_t len,
+         struct oci_descriptor *ret_blob, struct error **err)
+{
+  struct blob_upload *upload;
+  if (blob_upload_begin(client, &upload, err) < 0)
+    return -1;
+  if (blob_upload_write(upload, data, len, err) < 0) {
+    blob_upload_abort(upload);
+    return -1;
+  }
+  return blob_upload_finish(upload, ret_blob, err);
+}
+
 int
 blob_upload_put(struct registry_client *client, const void *data, size_t len,
                 struct oci_descriptor *ret_blob, struct error **err)
@@ -337,12 +371,11 @@ blob_upload_put(struct registry_client *client, const void *data, size_t len,
     blob = (struct oci_descriptor){0};
     return 0;
   }
-  struct blob_upload *upload;
-  if (blob_upload_begin(client, &upload, err) < 0)
-    return -1;
-  if (blob_upload_write(upload, data, len, err) < 0) {
-    blob_upload_abort(upload);
-    return -1;
+  for (unsigned attempt = 1;; attempt++) {
+    CLEANUP(error_freep) struct error *failure = NULL;
+    if (put_once(client, data, len, ret_blob, &failure) == 0)
+      return 0;
+    if (failure->code != ERROR_ABORTED || attempt == ATTEMPTS_MAX)
+      return error_set(err, failure->code, "%s", failure->message);
   }
-  return blob_upload_finish(upload, ret_blob, err);
 }

@@ -32,11 +32,16 @@ struct oci_descriptor {
   uint64_t size;
 };
 
-enum oci_compression { OCI_COMPRESSION_NONE, OCI_COMPRESSION_GZIP, OCI_COMPRESSION_ZSTD };
+enum oci_compression {
+  OCI_COMPRESSION_NONE,
+  OCI_COMPRESSION_GZIP,
+  OCI_COMPRESSION_ZSTD,
+  OCI_COMPRESSION_XZ, /* of which no media type tells, but the bytes may */
+};
 
 struct oci_layer {
   struct oci_descriptor blob;
-  enum oci_compression compression;
+  enum oci_compression compression; /* as its media type says */
 };
 
 struct oci_manifest {

@@ -22,7 +22,7 @@ bad(const char *url, const char *what, struct error **err)
 {
   return error_set(err, ERROR_INVALID_ARGUMENT,
                    "'%.256s': %s; wanted is " REFERENCE_SCHEME
-                   "HOST[:PORT]/REPOSITORY[:TAG][@sha256:DIGEST]",
+                   "[HOST[:PORT]/]REPOSITORY[:TAG][@sha256:DIGEST]",
                    url, what);
 }
 
@@ -165,25 +165,48 @@ complete_hub(struct reference *reference)
     replace(&reference->repository, xasprintf(HUB_LIBRARY "/%s", reference->repository));
 }
 
+/* Whether the first part is a host, or already a part of a name at Docker Hub. */
+static bool
+names_host(const char *first, size_t len)
+{
+  if (len == strlen("localhost") && strncmp(first, "localhost", len) == 0)
+    return true;
+  for (size_t i = 0; i < len; i++) {
+    if (first[i] == '.' || first[i] == ':' || (first[i] >= 'A' && first[i] <= 'Z'))
+      return true;
+  }
+  return false;
+}
+
+/* "user:password@host"; but an '@' in a name without a host may begin a digest. */
+static bool
+names_user(const char *first, const char *slash)
+{
+  const char *end = slash ? slash : first + strlen(first);
+  const char *at = memchr(first, '@', (size_t)(end - first));
+  return at && (slash || !text_starts_with(at + 1, "sha"));
+}
+
 static int
 parse(const char *url, struct reference *reference, struct error **err)
 {
   if (!text_starts_with(url, REFERENCE_SCHEME))
     return bad(url, "not the URL of an image in a registry", err);
-  const char *host = url + strlen(REFERENCE_SCHEME);
-  const char *slash = strchr(host, '/');
-  if (!slash)
-    return bad(url, "no repository", err);
-  if (memchr(host, '@', (size_t)(slash - host))) /* not shown: a password may stand there */
+  const char *first = url + strlen(REFERENCE_SCHEME);
+  const char *slash = strchr(first, '/');
+  if (names_user(first, slash)) /* not shown: a password may stand there */
     return error_set(err, ERROR_INVALID_ARGUMENT,
                      "the URL of an image names a user: credentials are given in other ways");
-  reference->host = xstrndup(host, (size_t)(slash - host));
+  bool has_host = slash && names_host(first, (size_t)(slash - first));
+  reference->host = has_host ? xstrndup(first, (size_t)(slash - first)) : xstrdup(REFERENCE_HUB);
   if (!is_host(reference->host))
     return bad(url, "the host of the registry is malformed", err);
-  CLEANUP(freep) char *name = xstrdup(slash + 1);
+  CLEANUP(freep) char *name = xstrdup(has_host ? slash + 1 : first);
   if (parse_name(url, name, reference, err) < 0)
     return -1;
   complete_hub(reference);
+  if (strlen(reference->repository) > REPOSITORY_MAX)
+    return bad(url, "the repository's name is too long", err);
   return 0;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which image of which registry: docker://HOST[:PORT]/REPOSITORY[:TAG][@DIGEST].
+/* Which image of which registry: docker://[HOST[:PORT]/]REPOSITORY[:TAG][@DIGEST].
  *
- * A host is always needed: nothing is looked up at a registry that the user did not name. The first
- * part is the host, whatever it looks like.
+ * Who is meant by a short name is what it is for Docker and everybody else: the first part is a
+ * host if it has a point, a port or an upper-case letter in it or is "localhost", and a name at
+ * Docker Hub otherwise.
  *
  * Docker Hub is named docker.io by everybody, and answers elsewhere. What it publishes itself has
  * no owner in its name, and "library" in its path. */

@@ -251,7 +251,8 @@ refused(const struct registry_auth *auth, struct error **err)
                  auth->credentials.registry_token;
   return error_set(err, ERROR_UNAUTHENTICATED,
                    has_any ? "the registry refuses the credentials it was given"
-                           : "the registry wants credentials and none were given");
+                           : "the registry wants credentials and none were given: --user or "
+                             "--auth-file names them (secretRef in Kubernetes)");
 }
 
 static int

@@ -103,11 +103,27 @@ registry_client_url(const struct registry_client *client, const char *rest)
   return xasprintf("%s%s", client->base, rest);
 }
 
+/* As URLs are compared, not as text: "https://HOST:443/" is "https://host/". */
+static bool
+is_ours(const struct registry_client *client, const char *url)
+{
+  struct http_url ours, asked;
+  if (http_url_parse(client->origin, &ours, NULL) < 0)
+    return false;
+  bool result = http_url_parse(url, &asked, NULL) == 0;
+  if (result) {
+    result = http_url_same_server(&ours, &asked);
+    http_url_clear(&asked);
+  }
+  http_url_clear(&ours);
+  return result;
+}
+
 int
 registry_client_send(struct registry_client *client, const struct http_request *request,
                      struct http_response *ret_response, struct error **err)
 {
-  if (!text_starts_with(request->url, client->origin))
+  if (!is_ours(client, request->url))
     return http_send(registry_auth_elsewhere(client->auth), request, ret_response, err);
   for (unsigned try = 0;; try++) {
     CLEANUP(registry_access_clear) struct registry_access access = {0};

@@ -12,7 +12,6 @@
 #include "populator/sink/disk_layer.h"
 #include "populator/sink/layer_writer.h"
 
-#define DEFAULT_NAME "disk.img"
 #define COPY_BYTES ((size_t)1 << 20)
 /* Uploads that may be given up by the registry. */
 #define ATTEMPTS_MAX 3
@@ -40,7 +39,7 @@ struct container_disk_push {
 static const char *
 disk_name(const struct push_options *options)
 {
-  return options->name ? options->name : DEFAULT_NAME;
+  return options->name ? options->name : DISK_LAYER_DEFAULT_NAME;
 }
 
 /* ---- life --------------------------------------------------------------------------------------
@@ -144,6 +143,13 @@ container_disk_push_begin(struct container_disk_push *push, uint64_t size, struc
   if (set_size(push, size, err) < 0 || blob_upload_begin(push->client, &push->upload, err) < 0)
     return -1;
   return begin_layer(push, take_for_upload, err);
+}
+
+int
+container_disk_push_begin_anew(struct container_disk_push *push, struct error **err)
+{
+  blob_upload_abort(TAKE(push->upload));
+  return container_disk_push_begin(push, push->size, err);
 }
 
 int
@@ -284,16 +290,9 @@ fill(struct container_disk_push *push, const struct push_content *content, bool 
 }
 
 static int
-push_once(const char *url, const struct push_options *options, const struct push_content *content,
-          bool is_probed, char **ret_digest, struct error **err)
+refill(struct container_disk_push *push, const struct push_content *content, struct error **err)
 {
-  CLEANUP(container_disk_push_closep) struct container_disk_push *push = NULL;
-  if (container_disk_push_open(url, options, &push, err) < 0)
-    return -1;
-  if (fill(push, content, is_probed, err) < 0 ||
-      container_disk_push_commit(push, ret_digest, err) < 0)
-    return error_wrap(err, "%s", url);
-  return 0;
+  return container_disk_push_begin_anew(push, err) < 0 ? -1 : write_all(push, content, err);
 }
 
 int
@@ -301,11 +300,16 @@ container_disk_push(const char *url, const struct push_options *options,
                     const struct push_content *content, bool is_probed, char **ret_digest,
                     struct error **err)
 {
+  CLEANUP(container_disk_push_closep) struct container_disk_push *push = NULL;
+  if (container_disk_push_open(url, options, &push, err) < 0)
+    return -1;
   for (unsigned attempt = 1;; attempt++) {
     CLEANUP(error_freep) struct error *failure = NULL;
-    if (push_once(url, options, content, is_probed, ret_digest, &failure) == 0)
+    int r =
+        attempt == 1 ? fill(push, content, is_probed, &failure) : refill(push, content, &failure);
+    if (r == 0 && container_disk_push_commit(push, ret_digest, &failure) == 0)
       return 0;
     if (failure->code != ERROR_ABORTED || attempt == ATTEMPTS_MAX)
-      return error_set(err, failure->code, "%s", failure->message);
+      return error_set(err, failure->code, "%s: %s", url, failure->message);
   }
 }

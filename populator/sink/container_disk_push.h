@@ -35,6 +35,8 @@ int container_disk_push_measured(struct container_disk_push *push, bool *ret_is_
 /* ABORTED when the registry has given the upload up: it has to be made from its beginning. */
 int container_disk_push_write(struct container_disk_push *push, const void *data, size_t len,
                               struct error **err);
+/* After ABORTED: all of the disk has to be written again, for which it has begun. */
+int container_disk_push_begin_anew(struct container_disk_push *push, struct error **err);
 /* Everything was written. *ret_digest is the manifest's, to be freed. */
 int container_disk_push_commit(struct container_disk_push *push, char **ret_digest,
                                struct error **err);
@@ -51,8 +53,8 @@ struct push_content {
   void *context;
 };
 
-/* The whole of it, from the beginning again where the registry gives an upload up. With is_probed,
- * it is measured first. */
+/* The whole of it, from the beginning again where the registry gives an upload up, a few times.
+ * With is_probed, it is measured first. */
 int container_disk_push(const char *url, const struct push_options *options,
                         const struct push_content *content, bool is_probed, char **ret_digest,
                         struct error **err);

@@ -10,6 +10,8 @@
 
 /* Of KubeVirt's images: qemu. */
 #define DISK_LAYER_OWNER 107
+/* Of the file, where nobody names it. */
+#define DISK_LAYER_DEFAULT_NAME "disk.img"
 
 /* INVALID_ARGUMENT when no file can have this name: it must be short, plain ASCII and no path. */
 int disk_layer_check_name(const char *name, struct error **err);

@@ -15,8 +15,10 @@
 #define PART_BYTES (16 * MIB)
 /* Some to spare, for an estimate that was a little too small. */
 #define PARTS (S3_PARTS_MAX - 100)
-/* Of all parts that are being sent. One at a time is sent in any case. */
+/* Of all parts that are being sent, and of these and the one that is filled. Parts so large that
+ * two are too much share one room: it is filled when the one before is with the store. */
 #define SENT_BYTES (64 * MIB)
+#define ROOM_BYTES (128 * MIB)
 #define SENT_PARTS 4
 
 enum part_state { PART_FREE, PART_FILLED, PART_SENT };
@@ -52,16 +54,24 @@ part_sender_part_bytes(uint64_t object_bytes)
   return needed > PART_BYTES ? (size_t)needed : PART_BYTES;
 }
 
+size_t
+part_sender_rooms(size_t part_bytes)
+{
+  if (part_bytes > ROOM_BYTES / 2)
+    return 1;
+  size_t sent = SENT_BYTES / part_bytes;
+  return (sent > SENT_PARTS ? SENT_PARTS : sent) + 1;
+}
+
 struct part_sender *
 part_sender_new(struct s3_upload *upload, size_t part_bytes)
 {
   struct part_sender *sender = xcalloc(1, sizeof(*sender));
   sender->upload = upload;
   sender->part_bytes = part_bytes;
-  size_t sent = SENT_BYTES / part_bytes;
-  sent = sent < 1 ? 1 : sent > SENT_PARTS ? SENT_PARTS : sent;
-  sender->count = sent + 1;
-  sender->pool = worker_pool_new("s3-part", sent, sender->count);
+  sender->count = part_sender_rooms(part_bytes);
+  sender->pool =
+      worker_pool_new("s3-part", sender->count > 1 ? sender->count - 1 : 1, sender->count);
   (void)pthread_mutex_init(&sender->mutex, NULL);
   condition_init(&sender->change);
   for (size_t i = 0; i < sender->count; i++)

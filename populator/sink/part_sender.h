@@ -14,6 +14,9 @@
  * stores want that. */
 size_t part_sender_part_bytes(uint64_t object_bytes);
 
+/* How many of such parts are in memory at a time, at most. */
+size_t part_sender_rooms(size_t part_bytes);
+
 struct part_sender;
 
 /* The upload must outlive it. One thread uses it. */

@@ -33,7 +33,7 @@ registry_open(const char *url, const struct sink_options *options, uint64_t esti
                    .auth_file = options->registry_auth_file},
       .name = options->disk_name,
       .platform = options->platform,
-      .is_compressed = options->registry_gzip,
+      .is_compressed = options->layer_gzip,
   };
   CLEANUP(freep) struct registry_sink *registry = xcalloc(1, sizeof(*registry));
   if (container_disk_push_open(url, &push, &registry->push, err) < 0)
@@ -57,6 +57,12 @@ static int
 registry_measured(struct sink *sink, bool *ret_is_there, struct error **err)
 {
   return container_disk_push_measured(registry_of(sink)->push, ret_is_there, err);
+}
+
+static int
+registry_begin_anew(struct sink *sink, struct error **err)
+{
+  return container_disk_push_begin_anew(registry_of(sink)->push, err);
 }
 
 static int
@@ -117,8 +123,10 @@ registry_close(struct sink *sink)
 
 const struct sink_ops sink_registry_ops = {
     .scheme = "docker:",
+    .kind = SINK_CONTAINER_DISK,
     .open = registry_open,
     .set_size = registry_set_size,
+    .begin_anew = registry_begin_anew,
     .append = registry_append,
     .append_zeros = registry_append_zeros,
     .measured = registry_measured,

@@ -48,8 +48,7 @@ begin_upload(struct s3_sink *s3, struct error **err)
 {
   const struct s3_place place = {
       .client = s3->client, .options = &s3->options, .bucket = s3->bucket, .key = s3->key};
-  if (s3->ledger)
-    s3_leftover_begin(s3->ledger, &place);
+  CLEANUP(freep) char *begun = s3->ledger ? s3_leftover_begin(s3->ledger, &place) : NULL;
   CLEANUP(error_freep) struct error *failure = NULL;
   if (s3_upload_create(s3->client, &s3->options, s3->bucket, s3->key, &s3->upload, &failure) < 0) {
     /* Only of an answer that was lost it is not known whether there is an upload. */
@@ -57,6 +56,8 @@ begin_upload(struct s3_sink *s3, struct error **err)
       s3->ledger->forget(s3->ledger);
     return error_set(err, failure->code, "%s", failure->message);
   }
+  if (begun && s3_upload_is_repeated(s3->upload))
+    s3_leftover_abort_twins(begun, &place, s3_upload_id(s3->upload));
   if (s3->ledger)
     s3_leftover_note(s3->ledger, s3_upload_id(s3->upload));
   return 0;
@@ -175,6 +176,27 @@ s3_abort(struct sink *sink)
     s3->ledger->forget(s3->ledger);
 }
 
+/* Whoever asks for it asks again later. */
+#define DISCARD_RETRIES 1
+#define DISCARD_STALL_S 10
+
+static int
+s3_discard(const char *url, const struct sink_options *options, const char *record,
+           struct error **err)
+{
+  CLEANUP(freep) char *bucket = NULL;
+  struct s3_place place = {.options = &options->s3};
+  struct http_options http = options->http;
+  http.retries = DISCARD_RETRIES;
+  http.stall_s = DISCARD_STALL_S;
+  if (s3_name_parse(url, &bucket, &place.key, err) < 0)
+    return -1;
+  CLEANUP(http_client_freep) struct http_client *client = http_client_new(&http);
+  place.client = client;
+  place.bucket = bucket;
+  return s3_leftover_discard(record, &place, err);
+}
+
 static int
 complete(struct s3_sink *s3, struct error **err)
 {
@@ -212,6 +234,7 @@ const struct sink_ops sink_s3_ops = {
     .append_zeros = s3_append_zeros,
     .write_start = s3_write_start,
     .cancel = s3_cancel,
+    .discard = s3_discard,
     .commit = s3_commit,
     .abort = s3_abort,
     .close = s3_close,

@@ -12,10 +12,14 @@
 #define UPLOAD "upload "
 #define OTHERS "others\n"
 
-static void
-abort_upload(const struct s3_place *place, const char *id)
+static int
+abort_upload(const struct s3_place *place, const char *id, struct error **err)
 {
-  (void)s3_uploads_abort(place->client, place->options, place->bucket, place->key, id, NULL);
+  CLEANUP(error_freep) struct error *failure = NULL;
+  if (s3_uploads_abort(place->client, place->options, place->bucket, place->key, id, &failure) == 0)
+    return 0;
+  return error_set(err, failure->code, "multipart upload '%.256s' of s3://%s/%s is left: %s", id,
+                   place->bucket, place->key, failure->message);
 }
 
 /* Whether the record names this one, in a line of its own. */
@@ -33,47 +37,84 @@ is_listed(const char *lines, const char *id)
   return false;
 }
 
-/* Aborts those that came after the record. */
-static void
-abort_new(const struct s3_place *place, const char *others, struct s3_upload_ids *ids)
+/* Aborts those that came after the record; the others stay in the list. */
+static int
+abort_new(const struct s3_place *place, const char *others, struct s3_upload_ids *ids,
+          struct error **err)
 {
+  int r = 0;
   size_t kept = 0;
   for (size_t i = 0; i < ids->count; i++) {
     if (is_listed(others, ids->items[i])) {
       ids->items[kept++] = ids->items[i];
       continue;
     }
-    abort_upload(place, ids->items[i]);
+    if (abort_upload(place, ids->items[i], r == 0 ? err : NULL) < 0)
+      r = -1;
     free(ids->items[i]);
   }
   ids->count = kept;
+  return r;
 }
 
-static void
+/* The record, to be freed. */
+static char *
 write_others(struct sink_ledger *ledger, const struct s3_upload_ids *ids)
 {
-  CLEANUP(buffer_clear) struct buffer text = {0};
+  struct buffer text = {0};
   (void)buffer_append_text(&text, OTHERS);
   for (size_t i = 0; i < ids->count; i++) {
     (void)buffer_append_text(&text, ids->items[i]);
     (void)buffer_append_text(&text, "\n");
   }
   ledger->write(ledger, text.data);
+  return text.data;
 }
 
-void
+char *
 s3_leftover_begin(struct sink_ledger *ledger, const struct s3_place *place)
 {
   struct s3_upload_ids ids = {0};
   CLEANUP(freep) char *record = ledger->read(ledger);
   if (record && text_starts_with(record, UPLOAD))
-    abort_upload(place, record + strlen(UPLOAD));
+    (void)abort_upload(place, record + strlen(UPLOAD), NULL);
   /* Not everybody may list: then what died in that moment is left to the store. */
   if (s3_uploads_list(place->client, place->options, place->bucket, place->key, &ids, NULL) < 0)
-    return;
+    return NULL;
   if (record && text_starts_with(record, OTHERS))
-    abort_new(place, record + strlen(OTHERS), &ids);
-  write_others(ledger, &ids);
+    (void)abort_new(place, record + strlen(OTHERS), &ids, NULL);
+  char *begun = write_others(ledger, &ids);
+  s3_upload_ids_clear(&ids);
+  return begun;
+}
+
+int
+s3_leftover_discard(const char *record, const struct s3_place *place, struct error **err)
+{
+  struct s3_upload_ids ids = {0};
+  CLEANUP(error_freep) struct error *failure = NULL;
+  if (text_starts_with(record, UPLOAD))
+    return abort_upload(place, record + strlen(UPLOAD), err);
+  if (!text_starts_with(record, OTHERS))
+    return 0;
+  if (s3_uploads_list(place->client, place->options, place->bucket, place->key, &ids, &failure) < 0)
+    return error_set(err, failure->code,
+                     "a multipart upload of s3://%s/%s may be left, begun when its store did not "
+                     "answer: %s",
+                     place->bucket, place->key, failure->message);
+  int r = abort_new(place, record + strlen(OTHERS), &ids, err);
+  s3_upload_ids_clear(&ids);
+  return r;
+}
+
+void
+s3_leftover_abort_twins(const char *begun, const struct s3_place *place, const char *id)
+{
+  struct s3_upload_ids ids = {0};
+  if (s3_uploads_list(place->client, place->options, place->bucket, place->key, &ids, NULL) < 0)
+    return;
+  CLEANUP(freep) char *kept = xasprintf("%s\n%s", id, begun + strlen(OTHERS));
+  (void)abort_new(place, kept, &ids, NULL);
   s3_upload_ids_clear(&ids);
 }
 

@@ -17,9 +17,16 @@ struct s3_place {
   const char *key;
 };
 
+/* Aborts what the record tells of. An error names the upload that is left, or says that it is not
+ * known which one that is. */
+int s3_leftover_discard(const char *record, const struct s3_place *place, struct error **err);
 /* Aborts what the ledger tells of, and writes down that an upload is about to begin. A store that
- * does not answer is left alone: the record stays. */
-void s3_leftover_begin(struct sink_ledger *ledger, const struct s3_place *place);
+ * does not answer is left alone: the record stays. What was written is to be freed; NULL when it is
+ * not known who else has begun something. */
+char *s3_leftover_begin(struct sink_ledger *ledger, const struct s3_place *place);
+/* The upload has this id, but was begun more than once: aborts what is neither it nor was there
+ * when that was written. */
+void s3_leftover_abort_twins(const char *begun, const struct s3_place *place, const char *id);
 /* The upload has this id. */
 void s3_leftover_note(struct sink_ledger *ledger, const char *id);
 

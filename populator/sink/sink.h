@@ -28,16 +28,25 @@ struct sink_options {
   struct s3_options s3;
   bool registry_insecure;         /* for registries: plain http */
   const char *registry_auth_file; /* for registries: credentials as docker keeps them, or NULL */
-  bool registry_gzip;             /* for registries: compress the layer */
-  const char *disk_name;          /* for registries: of the file below /disk; NULL: "disk.img" */
-  const char *platform;           /* for registries: that the disk is for; NULL: this machine's */
-  char **ret_digest; /* for registries: of the image that was made, to be freed; or NULL */
+  /* For container disks. */
+  bool layer_gzip;       /* compress the layer */
+  const char *disk_name; /* of the file below /disk; NULL: "disk.img" */
+  const char *platform;  /* that the disk is for; NULL: this machine's */
+  char **ret_digest;     /* of the image that was made, to be freed; or NULL */
 };
 
 struct sink;
 
+/* What an export becomes there. */
+enum sink_kind {
+  SINK_FILE,           /* a file, of any format */
+  SINK_CONTAINER_DISK, /* a file in the layer of a container image */
+  SINK_DISK,           /* a disk: raw, and nothing else */
+};
+
 struct sink_ops {
   const char *scheme; /* "s3:" */
+  enum sink_kind kind;
   /* At most `estimate` bytes will come, or a little more. */
   int (*open)(const char *url, const struct sink_options *options, uint64_t estimate,
               struct sink **ret_sink, struct error **err);
@@ -48,6 +57,10 @@ struct sink_ops {
    * appending goes on behind them. NULL where that cannot be done. Called at most once, before
    * anything else. */
   int (*reserve_start)(struct sink *sink, uint64_t len, struct error **err);
+  /* Behind a failure with ABORTED: all that was given is lost, and the whole file is given once
+   * more, from its beginning, of the size that was said, and is not measured again. NULL where
+   * nothing fails so. */
+  int (*begin_anew)(struct sink *sink, struct error **err);
   /* Appends. */
   int (*append)(struct sink *sink, const void *data, size_t len, struct error **err);
   /* Appends len zeros, perhaps as a hole. */
@@ -61,6 +74,10 @@ struct sink_ops {
   /* Makes what is under way, and what comes later, fail with CANCELLED soon; abort() still works.
    * Any thread. NULL where nothing takes long. */
   void (*cancel)(struct sink *sink);
+  /* Takes back what a sink of an earlier process has written into its ledger that it began: by the
+   * record alone. An error names what is left. NULL where nothing outlives a sink. */
+  int (*discard)(const char *url, const struct sink_options *options, const char *record,
+                 struct error **err);
   /* Makes it appear, complete and durable, or fails: then abort() is due. */
   int (*commit)(struct sink *sink, struct error **err);
   /* Takes everything back. */
@@ -76,7 +93,12 @@ struct sink {
   uint64_t start_align;
 };
 
+/* SINK_FILE also where no sink is meant: opening says so. */
+enum sink_kind sink_kind_of(const char *url);
 int sink_open(const char *url, const struct sink_options *options, uint64_t estimate,
               struct sink **ret_sink, struct error **err);
+/* As the operation of that name. */
+int sink_discard(const char *url, const struct sink_options *options, const char *record,
+                 struct error **err);
 
 #endif

@@ -6,10 +6,13 @@
 #include "lib/base/memory.h"
 #include "lib/ceph/wire.h"
 #include "populator/format/gzip.h"
+#include "populator/format/probe.h"
+#include "populator/format/xz.h"
 #include "populator/format/zstd.h"
 #include "populator/source/ahead_stream.h"
 #include "populator/source/blob_pieces.h"
 #include "populator/source/disk_stream.h"
+#include "populator/source/look_stream.h"
 #include "populator/source/verified_stream.h"
 
 struct container_disk {
@@ -18,13 +21,16 @@ struct container_disk {
   struct oci_manifest manifest;
   struct disk_search *search;
   bool is_glance;
-  const struct oci_layer *layer; /* that has the disk */
-  struct disk_place place;       /* in the archive of that layer */
-  struct checksum before;        /* of what stands in front of the disk, in an uncompressed layer */
-  struct stream *ready;          /* stands at the disk's first byte; NULL: it was given away */
+  struct oci_layer *layer; /* that has the disk */
+  struct disk_place place; /* in the archive of that layer */
+  struct checksum before;  /* of what stands in front of the disk, in an uncompressed layer */
+  struct stream *ready;    /* stands at the disk's first byte; NULL: it was given away */
 };
 
 DEFINE_CLEANUP(struct source *, container_disk_close)
+
+/* So little is fetched for the sake of certainty. */
+#define LOOK_BYTES ((uint64_t)16 << 20)
 
 static struct container_disk *
 disk_of(struct source *source)
@@ -35,17 +41,47 @@ disk_of(struct source *source)
 /* ---- layers ------------------------------------------------------------------------------------
  */
 
+static const struct {
+  const char *name; /* also that of its stream */
+  int (*open)(struct stream *below, struct stream **ret_stream, struct error **err);
+  int (*restore)(struct stream *below, const void *state, size_t len, size_t *ret_used,
+                 struct stream **ret_stream, struct error **err);
+} compressions[] = {[OCI_COMPRESSION_NONE] = {.name = "none"},
+                    [OCI_COMPRESSION_GZIP] = {"gzip", gzip_stream_new, gzip_stream_restore},
+                    [OCI_COMPRESSION_ZSTD] = {"zstd", zstd_stream_new, zstd_stream_restore},
+                    [OCI_COMPRESSION_XZ] = {"xz", xz_stream_new, xz_stream_restore}};
+
 /* Takes `below`, also when it fails. */
 static int
 decompress(enum oci_compression compression, struct stream *below, struct stream **ret_stream,
            struct error **err)
 {
-  if (compression == OCI_COMPRESSION_GZIP)
-    return gzip_stream_new(below, ret_stream, err);
-  if (compression == OCI_COMPRESSION_ZSTD)
-    return zstd_stream_new(below, ret_stream, err);
+  if (compression != OCI_COMPRESSION_NONE)
+    return compressions[compression].open(below, ret_stream, err);
   *ret_stream = below;
   return 0;
+}
+
+/* What a media type says is what somebody thought. There are images whose layers were compressed
+ * anew, or not at all, under the old type; the digest proves that the bytes are the ones that are
+ * meant. What the bytes do not claim is left to the type, for the message about it. */
+static enum oci_compression
+compression_of(const struct look *look, enum oci_compression said)
+{
+  struct probe probe;
+  probe_bytes(look->bytes, look->len, &probe);
+  switch (probe.format) {
+  case PROBE_GZIP:
+    return OCI_COMPRESSION_GZIP;
+  case PROBE_ZSTD:
+    return OCI_COMPRESSION_ZSTD;
+  case PROBE_XZ:
+    return OCI_COMPRESSION_XZ;
+  case PROBE_TAR:
+    return OCI_COMPRESSION_NONE;
+  default:
+    return said;
+  }
 }
 
 /* What is drained to prove the layer: where it has to be decompressed, fetching and hashing go on
@@ -66,14 +102,18 @@ open_blob(struct container_disk *disk, const struct oci_descriptor *blob,
   return 0;
 }
 
+/* From here on the layer's compression is what it is. */
 static int
-open_layer(struct container_disk *disk, const struct oci_layer *layer, struct disk_layer *ret_layer,
+open_layer(struct container_disk *disk, struct oci_layer *layer, struct disk_layer *ret_layer,
            struct error **err)
 {
-  struct stream *blob, *proof, *archive;
+  struct stream *blob, *looked, *proof, *archive;
+  struct look look;
   if (open_blob(disk, &layer->blob, &blob, err) < 0 ||
-      verified_stream_new(blob, &layer->blob, &proof, err) < 0)
+      look_stream_new(blob, BLOB_STREAM_NAME, &look, &looked, err) < 0 ||
+      verified_stream_new(looked, &layer->blob, &proof, err) < 0)
     return -1;
+  layer->compression = compression_of(&look, layer->compression);
   proof = read_ahead(layer->compression, proof);
   if (decompress(layer->compression, proof, &archive, err) < 0)
     return -1;
@@ -83,7 +123,7 @@ open_layer(struct container_disk *disk, const struct oci_layer *layer, struct di
 
 /* Reads a layer up to the disk, if it has it. */
 static int
-read_layer(struct container_disk *disk, const struct oci_layer *layer, struct stream **ret_stream,
+read_layer(struct container_disk *disk, struct oci_layer *layer, struct stream **ret_stream,
            struct error **err)
 {
   struct disk_layer opened;
@@ -93,7 +133,7 @@ read_layer(struct container_disk *disk, const struct oci_layer *layer, struct st
   if (!*ret_stream || layer->compression != OCI_COMPRESSION_NONE)
     return 0;
   disk->before = verified_stream_checksum(opened.proof);
-  if (disk->place.offset + disk->place.size > layer->blob.size) {
+  if (!disk->place.is_sparse && disk->place.offset + disk->place.size > layer->blob.size) {
     stream_close(TAKE(*ret_stream));
     return error_set(err, ERROR_DATA_LOSS, "layer %s ends amid the disk", layer->blob.digest);
   }
@@ -126,21 +166,90 @@ find(struct container_disk *disk, struct error **err)
   }
 }
 
+/* A layer that is larger than the disk's may well have the disk that is meant. */
+static bool
+is_worth_a_look(const struct container_disk *disk, const struct oci_layer *layer)
+{
+  return layer->blob.size <= LOOK_BYTES || layer->blob.size > disk->layer->blob.size;
+}
+
+/* Whether a layer below has a file beside the disk; those below one that is not looked at are not
+ * either, because what it removes is not known. */
+static int
+look_below(struct container_disk *disk, struct disk_search *below, bool *ret_has_other,
+           struct error **err)
+{
+  *ret_has_other = false;
+  for (size_t i = (size_t)(disk->layer - disk->manifest.layers); i-- > 0;) {
+    struct oci_layer *layer = &disk->manifest.layers[i];
+    if (!disk_search_go_below(below) || !is_worth_a_look(disk, layer))
+      return 0;
+    struct disk_layer opened;
+    struct disk_place place;
+    CLEANUP(stream_closep) struct stream *other = NULL;
+    if (open_layer(disk, layer, &opened, err) < 0 ||
+        disk_stream_open(&opened, below, &place, &other, err) < 0)
+      return error_wrap(err, "layer %s", layer->blob.digest);
+    *ret_has_other = disk_search_has_other(below);
+    if (*ret_has_other)
+      return 0;
+  }
+  return 0;
+}
+
+/* Reads the disk's layer to its end, for all that it removes. */
+static int
+read_whole(struct container_disk *disk, struct disk_search *whole, struct error **err)
+{
+  struct disk_layer opened;
+  struct disk_place place;
+  CLEANUP(stream_closep) struct stream *stream = NULL;
+  if (open_layer(disk, disk->layer, &opened, err) < 0 ||
+      disk_stream_open(&opened, whole, &place, &stream, err) < 0)
+    return error_wrap(err, "layer %s", disk->layer->blob.digest);
+  char buf[16384];
+  ssize_t got = 1;
+  while (stream && got > 0)
+    got = stream_read(stream, buf, sizeof(buf), err);
+  return got < 0 ? error_wrap(err, "layer %s", disk->layer->blob.digest) : 0;
+}
+
+/* The disk must be the one file at its place. A mark that removes another one may stand behind it
+ * in its layer, so before somebody is told of two disks, that is read as a whole; a glance leaves
+ * this to the import. */
+static int
+check_alone(struct container_disk *disk, struct error **err)
+{
+  if (disk_search_is_exact(disk->search))
+    return 0;
+  bool has_other;
+  CLEANUP(disk_search_freep) struct disk_search *below = disk_search_below(disk->search, true);
+  if (look_below(disk, below, &has_other, err) < 0)
+    return -1;
+  if (!has_other || (disk->is_glance && disk->layer->blob.size > LOOK_BYTES))
+    return 0;
+  stream_close(TAKE(disk->ready)); /* it is opened anew, if this ends well */
+  CLEANUP(disk_search_freep) struct disk_search *whole = disk_search_below(disk->search, false);
+  if (read_whole(disk, whole, err) < 0)
+    return -1;
+  CLEANUP(disk_search_freep) struct disk_search *certain = disk_search_below(whole, true);
+  if (look_below(disk, certain, &has_other, err) < 0)
+    return -1;
+  return has_other ? disk_search_refuse(disk->search, certain, err) : 0;
+}
+
 static void
 describe(struct container_disk *disk)
 {
-  static const char *const compressions[] = {[OCI_COMPRESSION_NONE] = "none",
-                                             [OCI_COMPRESSION_GZIP] = "gzip",
-                                             [OCI_COMPRESSION_ZSTD] = "zstd"};
   struct source *source = &disk->source;
   struct source_container *container = source->container;
   container->path = xstrdup(disk_search_path(disk->search));
   container->layer = xstrdup(disk->layer->blob.digest);
   container->layer_size = disk->layer->blob.size;
-  container->layer_compression = compressions[disk->layer->compression];
+  container->layer_compression = compressions[disk->layer->compression].name;
   source->size = disk->place.size;
   source->identity = xasprintf("%s/%s", container->digest, container->path);
-  source->can_seek = disk->layer->compression == OCI_COMPRESSION_NONE &&
+  source->can_seek = disk->layer->compression == OCI_COMPRESSION_NONE && !disk->place.is_sparse &&
                      disk->store->ops->can_read_at(disk->store, &disk->layer->blob);
   if (source->can_seek) /* then it will hardly be read front to back */
     stream_close(TAKE(disk->ready));
@@ -175,7 +284,7 @@ container_disk_open(const struct source_ops *ops, const char *label,
   disk->manifest = image->manifest;
   *image = (struct container_disk_image){0};
   disk->search = disk_search_new(options->path_in_image);
-  if (find(disk, err) < 0)
+  if (find(disk, err) < 0 || check_alone(disk, err) < 0)
     return error_wrap(err, "%s", label);
   describe(disk);
   *ret_source = TAKE(source);
@@ -254,13 +363,13 @@ enter(struct wire_reader *state, const char *name)
 }
 
 static int
-restore_gzip(struct stream *below, struct wire_reader *state, struct stream **ret_stream,
-             struct error **err)
+restore_unpacked(enum oci_compression compression, struct stream *below, struct wire_reader *state,
+                 struct stream **ret_stream, struct error **err)
 {
   size_t used;
-  enter(state, "gzip");
-  if (gzip_stream_restore(below, state->at, state->failed ? 0 : state->left, &used, ret_stream,
-                          err) < 0)
+  enter(state, compressions[compression].name);
+  size_t left = state->failed ? 0 : state->left;
+  if (compressions[compression].restore(below, state->at, left, &used, ret_stream, err) < 0)
     return -1;
   state->at += used;
   state->left -= used;
@@ -289,17 +398,16 @@ restore_layer(struct container_disk *disk, struct wire_reader *state, struct dis
   enter(state, BLOB_STREAM_NAME);
   uint64_t position = wire_get_u64(state);
   enter(state, "verified");
-  if (state->failed || position > layer->blob.size ||
-      layer->compression == OCI_COMPRESSION_ZSTD) /* which cannot be saved */
+  if (state->failed || position > layer->blob.size)
     return error_set(err, ERROR_DATA_LOSS, "the saved state of a stream is not one");
   struct stream *blob, *verified, *proof, *archive;
   if (disk->store->ops->stream(disk->store, &layer->blob, position, &blob, err) < 0 ||
       verified_stream_restore(blob, &layer->blob, state, &verified, err) < 0)
     return -1;
   proof = archive = verified;
-  if (layer->compression == OCI_COMPRESSION_GZIP &&
+  if (layer->compression != OCI_COMPRESSION_NONE &&
       (restore_ahead(verified, state, &proof, err) < 0 ||
-       restore_gzip(proof, state, &archive, err) < 0))
+       restore_unpacked(layer->compression, proof, state, &archive, err) < 0))
     return -1;
   *ret_layer = (struct disk_layer){.archive = archive, .proof = proof};
   return 0;

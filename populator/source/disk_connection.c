@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "populator/source/disk_connection.h"
+#include "populator/source/disk_connection_parts.h"
 
 #include <errno.h>
-#include <libnbd.h>
 #include <netdb.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,7 +13,7 @@
 
 /* So much is asked for at once, in so many requests: enough to keep a server at work while one
  * answer is on its way. */
-#define REQUEST_BYTES ((size_t)1 << 20)
+#define REQUEST_BYTES DISK_REQUEST_BYTES
 #define REQUESTS_MAX 8
 /* How often a wait looks whether it is still wanted. */
 #define SLICE_MS 200
@@ -22,15 +21,6 @@
 #define PATIENCE 10
 /* Asked about in one question: the longest length that the protocol has, in whole blocks. */
 #define STATUS_BYTES (((uint64_t)4 << 30) - ((uint64_t)64 << 20))
-
-struct disk_connection {
-  const struct disk_connection_options *options;
-  struct nbd_handle *nbd;
-  uint64_t size;
-  uint64_t block; /* the unit that requests must be made in */
-  size_t request; /* the most that one may ask for */
-  bool is_ready;  /* connected: what fails from here on is an accident */
-};
 
 /* ---- errors ------------------------------------------------------------------------------------
  */
@@ -76,10 +66,9 @@ is_passing(int number)
   }
 }
 
-/* libnbd's last error of this thread, as ours; -1. */
-static int
-fail(const struct disk_connection *connection, struct disk_failure *failure, const char *what,
-     struct error **err)
+int
+disk_connection_fail(const struct disk_connection *connection, struct disk_failure *failure,
+                     const char *what, struct error **err)
 {
   int number = nbd_get_errno();
   const char *message = nbd_get_error();
@@ -94,10 +83,9 @@ fail(const struct disk_connection *connection, struct disk_failure *failure, con
                    connection->options->uri->label, message ? message : "unknown reason");
 }
 
-/* The connection is not to be used again. */
-static int
-give_up(const struct disk_connection *connection, struct disk_failure *failure,
-        enum error_code code, const char *why, struct error **err)
+int
+disk_connection_give_up(const struct disk_connection *connection, struct disk_failure *failure,
+                        enum error_code code, const char *why, struct error **err)
 {
   *failure = (struct disk_failure){.is_broken = true, .is_transient = code == ERROR_UNAVAILABLE};
   return error_set(err, code, "'%s': %s", connection->options->uri->label, why);
@@ -106,35 +94,30 @@ give_up(const struct disk_connection *connection, struct disk_failure *failure,
 /* ---- waiting -----------------------------------------------------------------------------------
  */
 
-struct patience {
-  int64_t moved_ms; /* when something was last heard */
-  int64_t until_ms; /* all of it must be over */
-};
-
-static struct patience
-patience_begin(const struct disk_connection *connection)
+struct disk_patience
+disk_patience_begin(const struct disk_connection *connection)
 {
   int64_t now_ms = clock_now_ms();
-  return (struct patience){.moved_ms = now_ms,
-                           .until_ms = now_ms + PATIENCE * connection->options->stall_ms};
+  return (struct disk_patience){.moved_ms = now_ms,
+                                .until_ms = now_ms + PATIENCE * connection->options->stall_ms};
 }
 
-/* Lets libnbd do what can be done now, or waits a little until something can. */
-static int
-move_on(struct disk_connection *connection, struct patience *patience, struct disk_failure *failure,
-        struct error **err)
+int
+disk_connection_move_on(struct disk_connection *connection, struct disk_patience *patience,
+                        struct disk_failure *failure, struct error **err)
 {
   if (atomic_load(connection->options->is_cancelled))
-    return give_up(connection, failure, ERROR_CANCELLED, "stopped", err);
+    return disk_connection_give_up(connection, failure, ERROR_CANCELLED, "stopped", err);
   int r = nbd_poll(connection->nbd, SLICE_MS);
   if (r < 0)
-    return fail(connection, failure, connection->is_ready ? "read" : "connect to", err);
+    return disk_connection_fail(connection, failure,
+                                connection->is_ready ? "talk to" : "connect to", err);
   int64_t now_ms = clock_now_ms();
   if (r > 0)
     patience->moved_ms = now_ms;
   if (now_ms - patience->moved_ms >= connection->options->stall_ms || now_ms > patience->until_ms)
-    return give_up(connection, failure, ERROR_UNAVAILABLE, "the server does not answer in time",
-                   err);
+    return disk_connection_give_up(connection, failure, ERROR_UNAVAILABLE,
+                                   "the server does not answer in time", err);
   return 0;
 }
 
@@ -148,8 +131,7 @@ check_local(const struct disk_connection *connection, const char *refusal,
   if (!refusal || connection->options->allow_local_addresses)
     return 0;
   *failure = (struct disk_failure){.is_broken = true};
-  return error_set(err, ERROR_PERMISSION_DENIED,
-                   "'%s' leads to %s, which is not allowed as a source",
+  return error_set(err, ERROR_PERMISSION_DENIED, "'%s' leads to %s, which is not allowed",
                    connection->options->uri->label, refusal);
 }
 
@@ -211,7 +193,7 @@ set_trust(const struct disk_connection *connection, struct disk_failure *failure
   if (nbd_set_tls(connection->nbd, LIBNBD_TLS_REQUIRE) < 0 ||
       nbd_set_tls_certificates(connection->nbd, folder) < 0 ||
       nbd_set_tls_verify_peer(connection->nbd, true) < 0)
-    return fail(connection, failure, "prepare TLS for", err);
+    return disk_connection_fail(connection, failure, "prepare TLS for", err);
   return 0;
 }
 
@@ -220,10 +202,11 @@ use_socket(struct disk_connection *connection, struct disk_failure *failure, str
 {
   int fd = connection->options->take_socket(connection->options->take_context);
   if (fd < 0)
-    return give_up(connection, failure, ERROR_RESOURCE_EXHAUSTED, "no connection is left", err);
+    return disk_connection_give_up(connection, failure, ERROR_RESOURCE_EXHAUSTED,
+                                   "no connection is left", err);
   if (nbd_aio_connect_socket(connection->nbd, fd) < 0) {
     (void)close(fd);
-    return fail(connection, failure, "connect to", err);
+    return disk_connection_fail(connection, failure, "connect to", err);
   }
   return 0;
 }
@@ -235,21 +218,21 @@ start_connecting(struct disk_connection *connection, struct disk_failure *failur
   const struct disk_uri *uri = connection->options->uri;
   if (nbd_set_export_name(connection->nbd, uri->export_name ? uri->export_name : "") < 0 ||
       nbd_add_meta_context(connection->nbd, LIBNBD_CONTEXT_BASE_ALLOCATION) < 0)
-    return fail(connection, failure, "connect to", err);
+    return disk_connection_fail(connection, failure, "connect to", err);
   if (connection->options->take_socket)
     return use_socket(connection, failure, err);
   if (uri->path) {
     if (check_local(connection, "a socket of this machine", failure, err) < 0)
       return -1;
     return nbd_aio_connect_unix(connection->nbd, uri->path) < 0
-               ? fail(connection, failure, "connect to", err)
+               ? disk_connection_fail(connection, failure, "connect to", err)
                : 0;
   }
   if (check_addresses(connection, failure, err) < 0 ||
       (uri->is_tls && set_trust(connection, failure, err) < 0))
     return -1;
   return nbd_aio_connect_tcp(connection->nbd, uri->host, uri->port) < 0
-             ? fail(connection, failure, "connect to", err)
+             ? disk_connection_fail(connection, failure, "connect to", err)
              : 0;
 }
 
@@ -257,17 +240,18 @@ static int
 finish_connecting(struct disk_connection *connection, struct disk_failure *failure,
                   struct error **err)
 {
-  struct patience patience = patience_begin(connection);
+  struct disk_patience patience = disk_patience_begin(connection);
   while (nbd_aio_is_connecting(connection->nbd) > 0 ||
          nbd_aio_is_negotiating(connection->nbd) > 0) {
     if (check_peer(connection, failure, err) < 0 ||
-        move_on(connection, &patience, failure, err) < 0)
+        disk_connection_move_on(connection, &patience, failure, err) < 0)
       return -1;
   }
   if (check_peer(connection, failure, err) < 0)
     return -1;
   if (nbd_aio_is_ready(connection->nbd) <= 0)
-    return give_up(connection, failure, ERROR_UNAVAILABLE, "the server hung up", err);
+    return disk_connection_give_up(connection, failure, ERROR_UNAVAILABLE, "the server hung up",
+                                   err);
   return 0;
 }
 
@@ -276,15 +260,15 @@ learn(struct disk_connection *connection, struct disk_failure *failure, struct e
 {
   int64_t size = nbd_get_size(connection->nbd);
   if (size < 0)
-    return fail(connection, failure, "learn the size of", err);
+    return disk_connection_fail(connection, failure, "learn the size of", err);
   connection->size = (uint64_t)size;
   int64_t block = nbd_get_block_size(connection->nbd, LIBNBD_SIZE_MINIMUM);
   int64_t most = nbd_get_block_size(connection->nbd, LIBNBD_SIZE_MAXIMUM);
   connection->block = block > 0 ? (uint64_t)block : 1;
   connection->request = most > 0 && (uint64_t)most < REQUEST_BYTES ? (size_t)most : REQUEST_BYTES;
   if (connection->block > connection->request || connection->request % connection->block != 0)
-    return give_up(connection, failure, ERROR_FAILED_PRECONDITION,
-                   "the server wants requests of a size that cannot be", err);
+    return disk_connection_give_up(connection, failure, ERROR_FAILED_PRECONDITION,
+                                   "the server wants requests of a size that cannot be", err);
   connection->is_ready = true;
   return 0;
 }
@@ -343,7 +327,7 @@ disk_connection_has_status(const struct disk_connection *connection)
  */
 
 static int
-wait_for(struct disk_connection *connection, int64_t cookie, struct patience *patience,
+wait_for(struct disk_connection *connection, int64_t cookie, struct disk_patience *patience,
          struct disk_failure *failure, struct error **err)
 {
   for (;;) {
@@ -351,8 +335,8 @@ wait_for(struct disk_connection *connection, int64_t cookie, struct patience *pa
     if (r > 0)
       return 0;
     if (r < 0)
-      return fail(connection, failure, "read", err);
-    if (move_on(connection, patience, failure, err) < 0)
+      return disk_connection_fail(connection, failure, "read", err);
+    if (disk_connection_move_on(connection, patience, failure, err) < 0)
       return -1;
   }
 }
@@ -365,13 +349,13 @@ read_blocks(struct disk_connection *connection, char *buf, size_t len, uint64_t 
 {
   int64_t cookies[REQUESTS_MAX];
   size_t count = 0;
-  struct patience patience = patience_begin(connection);
+  struct disk_patience patience = disk_patience_begin(connection);
   for (size_t at = 0; at < len; at += connection->request) {
     size_t part = len - at < connection->request ? len - at : connection->request;
     cookies[count] =
         nbd_aio_pread(connection->nbd, buf + at, part, offset + at, NBD_NULL_COMPLETION, 0);
     if (cookies[count] < 0) {
-      (void)fail(connection, failure, "read", err);
+      (void)disk_connection_fail(connection, failure, "read", err);
       failure->is_broken = true;
       return -1;
     }
@@ -456,13 +440,13 @@ disk_connection_status(struct disk_connection *connection, uint64_t offset,
   uint64_t left = connection->size - begin;
   uint64_t len = left < STATUS_BYTES ? left : STATUS_BYTES;
   struct status_answer answer = {.status = status, .limit = begin + len};
-  struct patience patience = patience_begin(connection);
+  struct disk_patience patience = disk_patience_begin(connection);
   disk_status_begin(status, begin);
   nbd_extent_callback callback = {.callback = on_extents, .user_data = &answer};
   int64_t cookie =
       nbd_aio_block_status(connection->nbd, len, begin, callback, NBD_NULL_COMPLETION, 0);
   if (cookie < 0)
-    return fail(connection, ret_failure, "ask for the holes of", err);
+    return disk_connection_fail(connection, ret_failure, "ask for the holes of", err);
   if (wait_for(connection, cookie, &patience, ret_failure, err) < 0) {
     ret_failure->is_broken = true; /* an answer that still comes would find nobody */
     return -1;

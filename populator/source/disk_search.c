@@ -166,6 +166,16 @@ is_place_hidden(const struct disk_search *search)
   return false;
 }
 
+static void
+hidden_add(struct disk_search *search, const char *path, bool is_content_only)
+{
+  size_t count = search->hidden_count;
+  if ((count & (count - 1)) == 0) /* powers of two */
+    search->hidden = xrealloc(search->hidden, count > 0 ? count * 2 : 1, sizeof(search->hidden[0]));
+  search->hidden[search->hidden_count++] =
+      (struct hidden){.path = xstrdup(path), .is_content_only = is_content_only};
+}
+
 static int
 hide(struct disk_search *search, const char *path, bool is_content_only, struct error **err)
 {
@@ -175,11 +185,7 @@ hide(struct disk_search *search, const char *path, bool is_content_only, struct 
     return error_set(err, ERROR_RESOURCE_EXHAUSTED,
                      "the image removes or replaces more than %d files below '/%s'", HIDDEN_MAX,
                      search->place);
-  size_t count = search->hidden_count;
-  if ((count & (count - 1)) == 0) /* powers of two */
-    search->hidden = xrealloc(search->hidden, count > 0 ? count * 2 : 1, sizeof(search->hidden[0]));
-  search->hidden[search->hidden_count++] =
-      (struct hidden){.path = xstrdup(path), .is_content_only = is_content_only};
+  hidden_add(search, path, is_content_only);
   return 0;
 }
 
@@ -239,12 +245,7 @@ disk_search_entry(struct disk_search *search, const struct tar_entry *entry, boo
     note_symlink(search, entry);
   } else if (is_at_place && entry->type == TAR_HARDLINK) {
     candidates_add(&search->hardlinks, entry->path, entry->link);
-  } else if (is_at_place && entry->type == TAR_SPARSE) {
-    return error_set(err, ERROR_UNIMPLEMENTED,
-                     "'/%s' is stored as a sparse file, which is not supported: make the layer "
-                     "without tar's --sparse",
-                     entry->path);
-  } else if (is_at_place && entry->type == TAR_FILE) {
+  } else if (is_at_place && (entry->type == TAR_FILE || entry->type == TAR_SPARSE)) {
     *ret_is_disk = search->files.count == 0;
     candidates_add(&search->files, entry->path, NULL);
   }
@@ -360,4 +361,46 @@ disk_search_layer_end(struct disk_search *search, bool is_last, enum disk_search
   CLEANUP(freep)
   char *target = image_path_follow(search->symlinks.paths[0], search->symlinks.first_link);
   return follow_symlink(search, target, ret_step, err);
+}
+
+/* ---- beside the disk ---------------------------------------------------------------------------
+ */
+
+bool
+disk_search_is_exact(const struct disk_search *search)
+{
+  return search->files.count > 0 && strcmp(search->files.paths[0], search->place) == 0;
+}
+
+struct disk_search *
+disk_search_below(const struct disk_search *search, bool has_layer)
+{
+  struct disk_search *below = disk_search_new(search->place);
+  size_t count = has_layer ? search->hidden_count : search->hidden_active;
+  for (size_t i = 0; i < count; i++)
+    hidden_add(below, search->hidden[i].path, search->hidden[i].is_content_only);
+  below->hidden_active = count;
+  return below;
+}
+
+bool
+disk_search_has_other(const struct disk_search *below)
+{
+  return below->files.count + below->hardlinks.count > 0;
+}
+
+bool
+disk_search_go_below(struct disk_search *below)
+{
+  layer_clear(below);
+  below->hidden_active = below->hidden_count;
+  return !is_place_hidden(below);
+}
+
+int
+disk_search_refuse(const struct disk_search *search, const struct disk_search *below,
+                   struct error **err)
+{
+  return several(search, &search->files, below->files.count > 0 ? &below->files : &below->hardlinks,
+                 err);
 }

@@ -3,8 +3,8 @@
  *
  * It is the one regular file at a path or below it; "/disk" where the user names none. Layers are
  * looked at from the top down, each in one pass: the topmost one that has such a file decides, and
- * what an upper layer removed (whiteouts) does not count in those below it. Lower layers than that
- * are not fetched, so a file beside the disk in one of them goes unnoticed.
+ * what an upper layer removed (whiteouts) does not count in those below it. A file beside the disk
+ * in one of these is found by a search of its own, disk_search_below(), as far as they are read.
  *
  * Links are followed inside the image: a hard link within its layer, a symbolic link from the top
  * layer on. Pure: it is told of entries and says what to do. */
@@ -41,6 +41,19 @@ int disk_search_check(const struct disk_search *search, struct error **err);
  * nothing left to look at. */
 int disk_search_layer_end(struct disk_search *search, bool is_last, enum disk_search_step *ret_step,
                           struct error **err);
+
+/* Whether the disk is the very path that was looked for, so that nothing can stand beside it. */
+bool disk_search_is_exact(const struct disk_search *search);
+/* A search for files that stand beside the disk, in the layers below its own. has_layer: what the
+ * disk's layer removes, as far as it was read, counts; else the search is for that layer. */
+struct disk_search *disk_search_below(const struct disk_search *search, bool has_layer);
+/* A layer below was read: whether it has a file beside the disk. */
+bool disk_search_has_other(const struct disk_search *below);
+/* The next layer below is read; false when nothing of it can be seen. */
+bool disk_search_go_below(struct disk_search *below);
+/* INVALID_ARGUMENT, with the names of both. Returns -1. */
+int disk_search_refuse(const struct disk_search *search, const struct disk_search *below,
+                       struct error **err);
 
 /* What is looked for now: what the user named, or where a link has led; the search owns it. */
 const char *disk_search_place(const struct disk_search *search);

@@ -112,7 +112,8 @@ disk_stream_open(const struct disk_layer *layer, struct disk_search *search,
     *ret_stream = NULL;
     return 0;
   }
-  *ret_place = (struct disk_place){.offset = tar_position(tar), .size = entry->size};
+  *ret_place = (struct disk_place){
+      .offset = tar_position(tar), .size = entry->size, .is_sparse = entry->type == TAR_SPARSE};
   struct disk_stream *disk = disk_new(TAKE(tar), layer, search);
   *ret_stream = &disk->stream;
   return 0;

@@ -22,6 +22,7 @@ struct disk_layer {
 struct disk_place {
   uint64_t offset;
   uint64_t size;
+  bool is_sparse; /* it is there in pieces, and cannot be read by its offset */
 };
 
 /* Reads up to the disk. *ret_stream is NULL when the layer has none: then it was read and checked

@@ -52,7 +52,7 @@ static const struct stream_ops once_ops = {
 
 int
 http_body_open(struct http_client *client, const struct http_request *request, uint64_t offset,
-               struct stream **ret_stream, struct error **err)
+               struct stream **ret_stream, bool *ret_is_unframed, struct error **err)
 {
   struct http_stream *http = NULL;
   if (http_stream_open(client, request, offset, &http, err) < 0)
@@ -62,5 +62,6 @@ http_body_open(struct http_client *client, const struct http_request *request, u
   body->http = http;
   body->position = offset;
   *ret_stream = &body->stream;
+  *ret_is_unframed = http_stream_is_unframed(http);
   return 0;
 }

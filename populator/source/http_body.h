@@ -9,6 +9,6 @@
 
 /* As http_stream_open(). */
 int http_body_open(struct http_client *client, const struct http_request *request, uint64_t offset,
-                   struct stream **ret_stream, struct error **err);
+                   struct stream **ret_stream, bool *ret_is_unframed, struct error **err);
 
 #endif

@@ -11,6 +11,7 @@
 #include "lib/base/text.h"
 #include "lib/ceph/header.h"
 #include "lib/ceph/image_reader.h"
+#include "populator/source/image_url.h"
 #include "populator/source/rbd.h"
 #include "populator/source/seek_stream.h"
 #include "populator/source/sources.h"
@@ -29,47 +30,6 @@ struct image_source {
   uint64_t window_end;
   struct image_extents extents;
 };
-
-/* What a URL names. */
-struct image_path {
-  char *pool;
-  char *name_space;
-  char *name;
-  char *snapshot; /* or NULL */
-};
-
-static void
-image_path_clear(struct image_path *path)
-{
-  free(path->pool);
-  free(path->name_space);
-  free(path->name);
-  free(path->snapshot);
-}
-
-static int
-parse_path(const char *url, struct image_path *ret_path, struct error **err)
-{
-  const char *text = url + strlen(source_rbd_ops.scheme);
-  const char *at = strchr(text, '@');
-  CLEANUP(freep) char *spec = at ? xstrndup(text, (size_t)(at - text)) : xstrdup(text);
-  char *first = strchr(spec, '/');
-  char *last = strrchr(spec, '/');
-  bool is_sound = first && first != spec && last[1] && (!at || (at[1] && !strpbrk(at + 1, "/@")));
-  if (is_sound && first != last)
-    is_sound = last != first + 1 && memchr(first + 1, '/', (size_t)(last - first - 1)) == NULL;
-  if (!is_sound)
-    return error_set(err, ERROR_INVALID_ARGUMENT,
-                     "'%.200s' is not like rbd:pool/image@snapshot or rbd:pool/namespace/image",
-                     url);
-  *ret_path = (struct image_path){
-      .pool = xstrndup(spec, (size_t)(first - spec)),
-      .name_space = first == last ? xstrdup("") : xstrndup(first + 1, (size_t)(last - first - 1)),
-      .name = xstrdup(last + 1),
-      .snapshot = at ? xstrdup(at + 1) : NULL,
-  };
-  return 0;
-}
 
 static void
 image_source_close(struct source *source)
@@ -142,18 +102,20 @@ open_at(struct location *location, const char *name, const char *snapshot, const
 }
 
 int
-rbd_source_open(struct location *location, const char *name, struct source **ret_source,
-                struct error **err)
+rbd_source_open(struct location *location, const char *name, const char *snapshot,
+                struct source **ret_source, struct error **err)
 {
   struct location *own = NULL;
-  CLEANUP(freep) char *label = xasprintf("rbd:%s/%s", location->label, name);
+  CLEANUP(freep)
+  char *label = xasprintf(IMAGE_URL_SCHEME "%s/%s%s%s", location->label, name, snapshot ? "@" : "",
+                          snapshot ? snapshot : "");
   if (location_reopen(location, &own, err) < 0)
     return -1;
-  return open_at(own, name, NULL, label, ret_source, err);
+  return open_at(own, name, snapshot, label, ret_source, err);
 }
 
 static int
-open_path(const struct image_path *path, const struct cluster_config *config, const char *url,
+open_path(const struct image_url *path, const struct cluster_config *config, const char *url,
           struct source **ret_source, struct error **err)
 {
   CLEANUP(cluster_unrefp) struct cluster *cluster = NULL;
@@ -168,11 +130,11 @@ static int
 image_source_open(const char *url, const struct source_options *options, struct source **ret_source,
                   struct error **err)
 {
-  struct image_path path = {0};
-  if (parse_path(url, &path, err) < 0)
+  struct image_url path = {0};
+  if (image_url_parse(url, &path, err) < 0)
     return -1;
   int r = open_path(&path, &options->ceph, url, ret_source, err);
-  image_path_clear(&path);
+  image_url_clear(&path);
   return r;
 }
 
@@ -238,11 +200,18 @@ image_source_data_range(struct source *source, uint64_t offset, uint64_t *ret_st
   return 0;
 }
 
+static int
+image_source_check(struct source *source, struct error **err)
+{
+  return image_reader_check(((struct image_source *)source)->reader, err);
+}
+
 const struct source_ops source_rbd_ops = {
-    .scheme = "rbd:",
+    .scheme = IMAGE_URL_SCHEME,
     .open = image_source_open,
     .read_at = image_source_read_at,
     .stream = seek_stream_open,
     .data_range = image_source_data_range,
+    .check = image_source_check,
     .close = image_source_close,
 };

@@ -10,9 +10,9 @@
  * taken off nobody writes to it, so an import from it can be resumed. */
 #define RBD_SOURCE_RECEIVED_KEY "imprint.received"
 
-/* The image as it is, which nobody should write to meanwhile. Its size
- * may be set to less than the image has. */
-int rbd_source_open(struct location *location, const char *name, struct source **ret_source,
-                    struct error **err);
+/* The image as it is, which nobody should write to meanwhile, or a snapshot of it (NULL: none). Its
+ * size may be set to less than the image has. */
+int rbd_source_open(struct location *location, const char *name, const char *snapshot,
+                    struct source **ret_source, struct error **err);
 
 #endif

@@ -74,6 +74,7 @@ learn(struct remote_file *file, struct http_response *answer, struct error **err
   bool is_stored = answer->accepts_ranges || !file->encoding;
   file->source.size = is_stored ? answer->content_length : SOURCE_SIZE_UNKNOWN;
   file->source.can_seek = answer->accepts_ranges;
+  file->source.is_end_unproven = answer->is_unframed;
   file->source.can_resume = file->source.can_seek;
   file->source.identity = identity_of(file);
   file->request.if_match = file->etag;
@@ -94,7 +95,7 @@ remote_file_open(const struct source_ops *ops, const char *url,
   source->ops = ops;
   file->client = http_client_new(&options->http);
   file->url = xstrdup(url);
-  file->request = (struct http_request){.method = "GET", .url = file->url};
+  file->request = (struct http_request){.method = "GET", .url = file->url, .or_unframed = true};
   if (s3) {
     file->s3 = *s3;
     file->request.s3 = &file->s3;
@@ -118,7 +119,14 @@ remote_file_read_at(struct source *source, void *buf, size_t len, uint64_t offse
   struct remote_file *file = (struct remote_file *)source;
   if (len == 0)
     return 0;
-  return http_read_at(file->client, &file->request, buf, len, offset, err);
+  CLEANUP(error_freep) struct error *failure = NULL;
+  if (http_read_at(file->client, &file->request, buf, len, offset, &failure) == 0)
+    return 0;
+  if (failure->code != ERROR_UNIMPLEMENTED)
+    return error_set(err, failure->code, "%s", failure->message);
+  /* It has sent parts before. Nothing is wrong with the file, so what was made of it is kept. */
+  atomic_store(&source->has_lost_seek, true);
+  return error_set(err, ERROR_UNAVAILABLE, "%s, though it has sent parts before", failure->message);
 }
 
 int
@@ -126,7 +134,11 @@ remote_file_stream(struct source *source, uint64_t offset, struct stream **ret_s
                    struct error **err)
 {
   struct remote_file *file = (struct remote_file *)source;
-  return http_body_open(file->client, &file->request, offset, ret_stream, err);
+  bool is_unframed = false;
+  if (http_body_open(file->client, &file->request, offset, ret_stream, &is_unframed, err) < 0)
+    return -1;
+  source->is_end_unproven = is_unframed; /* what counts is the answer that is read */
+  return 0;
 }
 
 void

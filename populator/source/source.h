@@ -4,6 +4,8 @@
 #ifndef POPULATOR_SOURCE_SOURCE_H
 #define POPULATOR_SOURCE_SOURCE_H
 
+#include <stdatomic.h>
+
 #include "lib/base/string_map.h"
 #include "lib/ceph/cluster_config.h"
 #include "lib/http/http.h"
@@ -20,7 +22,10 @@ struct source_options {
   bool registry_insecure;    /* for registries: plain http */
   const char *registry_auth_file; /* for registries: credentials as docker keeps them, or NULL */
   struct cluster_config ceph;     /* for rbd: */
+  const char *identity;           /* that it must have, as told at an earlier time; NULL: any */
   bool is_glance; /* only its beginning will be looked at: no more than that is asked for */
+  /* For upload: called once it is known from which byte on it is to be sent. NULL: nobody asks. */
+  void (*on_ready)(uint64_t offset);
 };
 
 /* Of a disk in a container image. */
@@ -30,7 +35,7 @@ struct source_container {
   char *path;     /* of the disk in the image */
   char *layer;    /* that it is in: its digest … */
   uint64_t layer_size;
-  const char *layer_compression; /* "none", "gzip", "zstd" */
+  const char *layer_compression; /* "none", "gzip", "zstd", "xz" */
 };
 
 struct source;
@@ -68,6 +73,9 @@ struct source_ops {
    * behind and compares: DATA_LOSS. Streams prove it by themselves. NULL elsewhere. */
   int (*digest_begin)(struct source *source, struct checksum *ret_checksum, struct error **err);
   int (*digest_end)(struct source *source, const struct checksum *checksum, struct error **err);
+  /* When all was read: whether what was named was there until then. NULL where reading would have
+   * failed. */
+  int (*check)(struct source *source, struct error **err);
   void (*close)(struct source *source);
 };
 
@@ -84,6 +92,12 @@ struct source {
   struct source_container *container; /* NULL: it is in none */
   bool can_seek;                      /* read_at works */
   bool can_resume;                    /* stream works from any offset */
+  /* Known once there is a stream: its end cannot be told from one that was cut off (a web server
+   * that neither says how long the file is nor marks its end). */
+  bool is_end_unproven;
+  /* read_at has failed because it works no more. Opened anew, the source may be another: one that
+   * cannot seek. */
+  atomic_bool has_lost_seek;
 };
 
 /* By the scheme of the URL; what has none is a path, or "-" for standard input. */

@@ -10,6 +10,7 @@ static const struct source_ops *const sources[] = {
     &source_registry_ops, &source_oci_archive_ops, &source_docker_archive_ops,
     &source_nbd_ops,      &source_nbds_ops,        &source_nbd_unix_ops,
     &source_rbd_ops,      &source_file_ops,        &source_descriptor_ops,
+    &source_upload_ops,
 };
 
 #define SOURCES (sizeof(sources) / sizeof(sources[0]))
@@ -41,9 +42,9 @@ known_schemes(void)
   return list;
 }
 
-int
-source_open(const char *url, const struct source_options *options, struct source **ret_source,
-            struct error **err)
+static int
+open_any(const char *url, const struct source_options *options, struct source **ret_source,
+         struct error **err)
 {
   size_t len = scheme_len(url);
   if (len == 0)
@@ -57,6 +58,22 @@ source_open(const char *url, const struct source_options *options, struct source
                    "there is no source of the kind '%.*s'; known are %s, and a file's path (with "
                    "'./' in front where its name has a colon)",
                    (int)(len < 32 ? len : 32), url, known);
+}
+
+int
+source_open(const char *url, const struct source_options *options, struct source **ret_source,
+            struct error **err)
+{
+  CLEANUP(source_closep) struct source *source = NULL;
+  if (open_any(url, options, &source, err) < 0)
+    return -1;
+  const char *is = source->identity ? source->identity : "";
+  if (options->identity && strcmp(is, options->identity) != 0)
+    return error_set(err, ERROR_FAILED_PRECONDITION,
+                     "%s has changed since it was looked for: it is '%.256s' now, not '%.256s'",
+                     source->label, is, options->identity);
+  *ret_source = TAKE(source);
+  return 0;
 }
 
 void

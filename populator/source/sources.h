@@ -17,5 +17,6 @@ extern const struct source_ops source_nbd_unix_ops;
 extern const struct source_ops source_rbd_ops;
 extern const struct source_ops source_file_ops;       /* file:, paths, "-" */
 extern const struct source_ops source_descriptor_ops; /* fd: */
+extern const struct source_ops source_upload_ops;
 
 #endif

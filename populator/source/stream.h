@@ -14,6 +14,7 @@
 #include "lib/base/error.h"
 
 struct stream;
+struct decoder_memory;
 
 struct stream_ops {
   const char *name; /* "gzip", for messages and for checkpoints */
@@ -30,6 +31,12 @@ struct stream_ops {
   int (*skip)(struct stream *stream, uint64_t len, struct error **err);
   /* Frees the stream and the one below it. */
   void (*close)(struct stream *stream);
+  /* Of a decompressor: how many whole files, each with an end of its own, it has read one behind
+   * the other: members of gzip, streams of xz, frames of zstd. NULL for all others. */
+  uint64_t (*count)(struct stream *stream);
+  /* Of a decompressor whose files say how much memory it needs: what it shares with the others of
+   * the stack. NULL for all others. */
+  struct decoder_memory *(*memory)(struct stream *stream);
 };
 
 /* First member of every stream. */

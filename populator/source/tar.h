@@ -16,7 +16,7 @@
 
 enum tar_type {
   TAR_FILE,
-  TAR_SPARSE, /* a file stored as a map and pieces: its content cannot be read */
+  TAR_SPARSE, /* a file stored as a map and pieces: it reads as any other */
   TAR_HARDLINK,
   TAR_SYMLINK,
   TAR_DIRECTORY,
@@ -44,7 +44,7 @@ int tar_next(struct tar *tar, const struct tar_entry **ret_entry, struct error *
 ssize_t tar_read(struct tar *tar, void *buf, size_t len, struct error **err);
 /* Bytes of the content that were not read yet. */
 uint64_t tar_left(const struct tar *tar);
-/* Bytes of the archive in front of the next byte of content. */
+/* Bytes of the archive in front of the next byte of content that it has. */
 uint64_t tar_position(const struct tar *tar);
 /* Zeros behind content of this size. */
 uint32_t tar_padding(uint64_t size);

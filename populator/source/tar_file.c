@@ -191,6 +191,32 @@ read_index(struct tar_file *file, uint64_t size, struct error **err)
   return 0;
 }
 
+/* An archive is read at many places, which only a plain one allows. */
+static int
+check_plain(const struct tar_file *file, struct error **err)
+{
+  static const struct {
+    const char *magic;
+    size_t len;
+    const char *name;
+  } kinds[] = {{"\x1f\x8b", 2, "gzip"},
+               {"\x28\xb5\x2f\xfd", 4, "zstd"},
+               {"\xfd"
+                "7zXZ",
+                5, "xz"},
+               {"BZh", 3, "bzip2"}};
+  char begin[8] = {0};
+  ssize_t got = pread(file->fd, begin, sizeof(begin), 0);
+  for (size_t i = 0; got > 0 && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+    if (memcmp(begin, kinds[i].magic, kinds[i].len) == 0)
+      return error_set(err, ERROR_UNIMPLEMENTED,
+                       "'%s' is compressed, and an archive of images must not be: decompress it "
+                       "first (%s -d)",
+                       file->path, kinds[i].name);
+  }
+  return 0;
+}
+
 int
 tar_file_open(const char *path, struct tar_file **ret_file, struct error **err)
 {
@@ -202,7 +228,7 @@ tar_file_open(const char *path, struct tar_file **ret_file, struct error **err)
     return error_set_errno(err, errno, "open '%s'", path);
   if (!S_ISREG(status.st_mode))
     return error_set(err, ERROR_INVALID_ARGUMENT, "'%s' is not a file", path);
-  if (read_index(file, (uint64_t)status.st_size, err) < 0)
+  if (check_plain(file, err) < 0 || read_index(file, (uint64_t)status.st_size, err) < 0)
     return -1;
   *ret_file = TAKE(file);
   return 0;

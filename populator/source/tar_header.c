@@ -21,19 +21,20 @@ static const struct field field_link = {157, 100};
 static const struct field field_magic = {257, 8};
 static const struct field field_prefix = {345, 155};
 static const struct field field_is_extended = {482, 1};     /* of a GNU header of type 'S' */
+static const struct field field_real_size = {483, 12};      /* likewise */
 static const struct field field_map_is_extended = {504, 1}; /* of the blocks behind it */
+
+/* Maps of holes: pairs of numbers. */
+#define MAP_NUMBER_LEN ((size_t)12)
+#define MAP_HEADER_OFFSET ((size_t)386)
+#define MAP_HEADER_PIECES 4
+#define MAP_BLOCK_PIECES 21
 
 bool
 tar_header_is_end(const unsigned char block[TAR_BLOCK])
 {
   static const unsigned char zeros[TAR_BLOCK];
   return memcmp(block, zeros, TAR_BLOCK) == 0;
-}
-
-bool
-tar_header_map_goes_on(const unsigned char block[TAR_BLOCK])
-{
-  return block[field_map_is_extended.offset] != 0;
 }
 
 /* ---- numbers -----------------------------------------------------------------------------------
@@ -80,6 +81,40 @@ decode_number(const unsigned char *block, struct field field, uint64_t *ret_valu
   const unsigned char *text = block + field.offset;
   return text[0] & 0x80 ? decode_base256(text, field.len, ret_value)
                         : decode_octal(text, field.len, ret_value);
+}
+
+/* The first pair that is not filled in is the end. */
+static int
+decode_map(const unsigned char *block, size_t offset, size_t pieces, struct tar_map *map,
+           struct error **err)
+{
+  for (size_t i = 0; i < pieces; i++) {
+    const struct field at = {offset + i * 2 * MAP_NUMBER_LEN, MAP_NUMBER_LEN};
+    const struct field length = {at.offset + MAP_NUMBER_LEN, MAP_NUMBER_LEN};
+    uint64_t piece_at, piece_len;
+    if (block[at.offset] == '\0' && block[length.offset] == '\0')
+      return 0;
+    if (decode_number(block, at, &piece_at) < 0 || decode_number(block, length, &piece_len) < 0)
+      return error_set(err, ERROR_INVALID_ARGUMENT,
+                       "tar archive: the map of a sparse file is not made of numbers");
+    if (tar_map_add(map, piece_at, piece_len, err) < 0)
+      return -1;
+  }
+  return 0;
+}
+
+int
+tar_header_map(const unsigned char block[TAR_BLOCK], struct tar_map *map, struct error **err)
+{
+  return decode_map(block, MAP_HEADER_OFFSET, MAP_HEADER_PIECES, map, err);
+}
+
+int
+tar_header_map_more(const unsigned char block[TAR_BLOCK], struct tar_map *map, bool *ret_goes_on,
+                    struct error **err)
+{
+  *ret_goes_on = block[field_map_is_extended.offset] != 0;
+  return decode_map(block, 0, MAP_BLOCK_PIECES, map, err);
 }
 
 /* The sum of all bytes, with blanks in place of the sum itself. Some old programs added the bytes
@@ -141,6 +176,9 @@ tar_header_decode(const unsigned char block[TAR_BLOCK], struct tar_header *ret_h
   if (header.type == '\0')
     header.type = '0';
   header.is_extended = header.type == 'S' && block[field_is_extended.offset] != 0;
+  if (header.type == 'S' && decode_number(block, field_real_size, &header.real_size) < 0)
+    return error_set(err, ERROR_INVALID_ARGUMENT,
+                     "tar entry '%s': its size with holes is not a number", header.name);
   *ret_header = header;
   return 0;
 }
@@ -167,18 +205,57 @@ set_text(char **member, const char *value, size_t len, struct error **err)
   return 0;
 }
 
+/* An empty one takes back what was said before. */
 static int
-set_size(struct tar_overrides *overrides, const char *value, size_t len, struct error **err)
+set_number(bool *has_number, uint64_t *number, const char *value, size_t len, struct error **err)
 {
   char digits[24];
   if (len >= sizeof(digits) || memchr(value, '\0', len))
     return bad_record("has a size that is no number", err);
   memcpy(digits, value, len);
   digits[len] = '\0';
-  overrides->has_size = len > 0;
-  overrides->size = 0;
-  if (len > 0 && (text_to_u64(digits, 10, &overrides->size) < 0 || overrides->size > INT64_MAX))
+  *has_number = len > 0;
+  *number = 0;
+  if (len > 0 && (text_to_u64(digits, 10, number) < 0 || *number > INT64_MAX))
     return bad_record("has a size that is no number, negative or too large", err);
+  return 0;
+}
+
+static int
+add_piece(struct tar_overrides *overrides, const char *value, size_t len, struct error **err)
+{
+  bool has_len;
+  uint64_t piece_len;
+  if (set_number(&has_len, &piece_len, value, len, err) < 0)
+    return -1;
+  if (!overrides->has_offset || !has_len)
+    return bad_record("has a piece of a sparse file without its offset or length", err);
+  overrides->has_offset = false;
+  return tar_map_add(&overrides->map, overrides->offset, piece_len, err);
+}
+
+/* "GNU.sparse.…", of which the rest is `name`. */
+static int
+add_sparse(struct tar_overrides *overrides, const char *name, const char *value, size_t len,
+           struct error **err)
+{
+  overrides->is_sparse = true;
+  if (strcmp(name, "size") == 0 || strcmp(name, "realsize") == 0)
+    return set_number(&overrides->has_real_size, &overrides->real_size, value, len, err);
+  if (strcmp(name, "offset") == 0)
+    return set_number(&overrides->has_offset, &overrides->offset, value, len, err);
+  if (strcmp(name, "numbytes") == 0)
+    return add_piece(overrides, value, len, err);
+  if (strcmp(name, "map") == 0)
+    return tar_map_add_list(&overrides->map, value, len, err);
+  if (strcmp(name, "name") == 0)
+    return set_text(&overrides->real_path, value, len, err);
+  if (strcmp(name, "major") == 0) {
+    overrides->is_map_inside = len == 1 && value[0] == '1';
+    return len == 1 && (value[0] == '0' || value[0] == '1')
+               ? 0
+               : bad_record("has a sparse file of a version that is not known", err);
+  }
   return 0;
 }
 
@@ -196,10 +273,13 @@ add_record(struct tar_overrides *overrides, const char *record, size_t len, stru
   if (name_len == 8 && memcmp(record, "linkpath", 8) == 0)
     return set_text(&overrides->link, value, value_len, err);
   if (name_len == 4 && memcmp(record, "size", 4) == 0)
-    return set_size(overrides, value, value_len, err);
-  if (name_len >= 11 && memcmp(record, "GNU.sparse.", 11) == 0)
-    overrides->is_sparse = true;
-  return 0;
+    return set_number(&overrides->has_size, &overrides->size, value, value_len, err);
+  static const char sparse[] = "GNU.sparse.";
+  size_t sparse_len = sizeof(sparse) - 1;
+  if (name_len < sparse_len || memcmp(record, sparse, sparse_len) != 0)
+    return 0;
+  CLEANUP(freep) char *name = xstrndup(record + sparse_len, name_len - sparse_len);
+  return add_sparse(overrides, name, value, value_len, err);
 }
 
 int
@@ -226,5 +306,7 @@ tar_overrides_clear(struct tar_overrides *overrides)
 {
   free(overrides->path);
   free(overrides->link);
+  free(overrides->real_path);
+  tar_map_clear(&overrides->map);
   *overrides = (struct tar_overrides){0};
 }

@@ -31,6 +31,8 @@ checkpoint_encode(const struct checkpoint *checkpoint, struct buffer *data)
   if (checkpoint->has_checksum)
     checksum_save(&checkpoint->checksum, data);
   append_bytes(data, checkpoint->state.data, checkpoint->state.len);
+  if (checkpoint->tail.len > 0)
+    append_bytes(data, checkpoint->tail.data, checkpoint->tail.len);
   char digest[DIGEST_SHA256_HEX];
   digest_sha256_hex(data->data + start, data->len - start, digest);
   (void)buffer_append(data, digest, DIGEST_SHA256_HEX - 1);
@@ -84,6 +86,9 @@ decode(struct wire_reader *reader, struct checkpoint *checkpoint)
   const char *state = get_bytes(reader, &len);
   if (state)
     (void)buffer_append(&checkpoint->state, state, len);
+  const char *tail = reader->left > 0 ? get_bytes(reader, &len) : NULL;
+  if (tail)
+    (void)buffer_append(&checkpoint->tail, tail, len);
 }
 
 bool
@@ -112,5 +117,6 @@ checkpoint_clear(struct checkpoint *checkpoint)
 {
   free(checkpoint->identity);
   buffer_clear(&checkpoint->state);
+  buffer_clear(&checkpoint->tail);
   *checkpoint = (struct checkpoint){0};
 }

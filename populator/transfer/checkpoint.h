@@ -27,6 +27,7 @@ struct checkpoint {
   uint64_t position;        /* bytes of the source that are done with */
   uint64_t chunk_bytes;     /* CHECKPOINT_CHUNKS: the size of a chunk */
   struct buffer state;      /* CHECKPOINT_STREAM: of the streams */
+  struct buffer tail;       /* of an upload: its bytes behind that state */
 };
 
 void checkpoint_encode(const struct checkpoint *checkpoint, struct buffer *data);

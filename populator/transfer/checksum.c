@@ -4,6 +4,7 @@
 #include "populator/transfer/checksum.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <openssl/sha.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,6 +42,31 @@ checksum_parse(const char *text, enum checksum_kind *ret_kind, struct error **er
                    text);
 }
 
+int
+checksum_from_text(const char *text, char ret_text[CHECKSUM_TEXT_MAX], struct error **err)
+{
+  enum checksum_kind kind;
+  char small[CHECKSUM_TEXT_MAX];
+  size_t len = strnlen(text, sizeof(small) - 1);
+  for (size_t i = 0; i < len; i++)
+    small[i] = (char)tolower((unsigned char)text[i]);
+  small[len] = '\0';
+  if (checksum_parse(small, &kind, err) < 0)
+    return -1;
+  memcpy(ret_text, small, len + 1);
+  return 0;
+}
+
+enum checksum_kind
+checksum_kind_of(const char *wanted)
+{
+  enum checksum_kind kind = CHECKSUM_SHA256;
+  bool is_known = strcmp(wanted, CHECKSUM_ASKED) == 0 || checksum_parse(wanted, &kind, NULL) == 0;
+  assert(is_known);
+  (void)is_known;
+  return kind;
+}
+
 void
 checksum_init(struct checksum *checksum, enum checksum_kind kind)
 {
@@ -72,6 +98,17 @@ checksum_text(const struct checksum *checksum, char ret_text[CHECKSUM_TEXT_MAX])
   size_t at = (size_t)snprintf(ret_text, CHECKSUM_TEXT_MAX, "%s", kinds[copy.kind].prefix);
   for (size_t i = 0; i < kinds[copy.kind].digits / 2; i++)
     at += (size_t)snprintf(ret_text + at, CHECKSUM_TEXT_MAX - at, "%02x", hash[i]);
+}
+
+int
+checksum_check(const struct checksum *checksum, const char *wanted, struct error **err)
+{
+  char actual[CHECKSUM_TEXT_MAX];
+  checksum_text(checksum, actual);
+  if (strcmp(wanted, CHECKSUM_ASKED) != 0 && strcmp(wanted, actual) != 0)
+    return error_set(err, ERROR_DATA_LOSS, "checksum of the source is %s, not %s as it should be",
+                     actual, wanted);
+  return 0;
 }
 
 void

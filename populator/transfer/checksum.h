@@ -14,6 +14,8 @@
 
 /* "sha512:" and 128 digits. */
 #define CHECKSUM_TEXT_MAX 160
+/* In place of one that is wanted: it is to be told, there is none to compare it with. */
+#define CHECKSUM_ASKED "sha256"
 
 enum checksum_kind { CHECKSUM_SHA256, CHECKSUM_SHA512 };
 
@@ -29,11 +31,17 @@ struct checksum {
 /* Of the kind that the text "sha256:…" or "sha512:…" asks for; INVALID_ARGUMENT when it is neither.
  */
 int checksum_parse(const char *text, enum checksum_kind *ret_kind, struct error **err);
+/* The same of a text that a person wrote, with digits of either case. *ret_text has small ones. */
+int checksum_from_text(const char *text, char ret_text[CHECKSUM_TEXT_MAX], struct error **err);
+/* The kind of a text that was parsed before, or of CHECKSUM_ASKED. */
+enum checksum_kind checksum_kind_of(const char *wanted);
 
 void checksum_init(struct checksum *checksum, enum checksum_kind kind);
 void checksum_update(struct checksum *checksum, const void *data, size_t len);
 /* "sha256:0123…"; the checksum itself can go on. */
 void checksum_text(const struct checksum *checksum, char ret_text[CHECKSUM_TEXT_MAX]);
+/* DATA_LOSS when it is another one than `wanted`. */
+int checksum_check(const struct checksum *checksum, const char *wanted, struct error **err);
 
 void checksum_save(const struct checksum *checksum, struct buffer *state);
 /* Marks the reader failed when the state is not one. */

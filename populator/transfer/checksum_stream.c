@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "populator/transfer/checksum_stream.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -56,30 +57,23 @@ static const struct stream_ops ops = {
     .close = checksum_close,
 };
 
-int
-checksum_stream_new(struct stream *below, const char *wanted, struct stream **ret_stream,
-                    struct error **err)
+struct stream *
+checksum_stream_new(struct stream *below, const char *wanted)
 {
-  CLEANUP(stream_closep) struct stream *owned = below;
-  enum checksum_kind kind = CHECKSUM_SHA256;
-  if (wanted && checksum_parse(wanted, &kind, err) < 0)
-    return -1;
   struct checksum_stream *self = xcalloc(1, sizeof(*self));
-  self->stream = (struct stream){.ops = &ops, .below = TAKE(owned)};
+  self->stream = (struct stream){.ops = &ops, .below = below};
   self->wanted = wanted;
-  checksum_init(&self->checksum, kind);
-  *ret_stream = &self->stream;
-  return 0;
+  checksum_init(&self->checksum, wanted ? checksum_kind_of(wanted) : CHECKSUM_SHA256);
+  return &self->stream;
 }
 
 int
 checksum_stream_restore(struct stream *below, const char *wanted, const void *state, size_t len,
                         size_t *ret_used, struct stream **ret_stream, struct error **err)
 {
-  CLEANUP(stream_closep) struct stream *owned = NULL;
+  CLEANUP(stream_closep) struct stream *owned = checksum_stream_new(below, wanted);
   CLEANUP(buffer_clear) struct buffer body = {0};
-  if (checksum_stream_new(below, wanted, &owned, err) < 0 ||
-      state_unseal(STATE_FORM, state, len, STATE_MAX, &body, ret_used, err) < 0)
+  if (state_unseal(STATE_FORM, state, len, STATE_MAX, &body, ret_used, err) < 0)
     return -1;
   struct checksum_stream *self = (struct checksum_stream *)owned;
   enum checksum_kind kind = self->checksum.kind;
@@ -116,12 +110,13 @@ checksum_stream_finish(struct stream *stream, struct error **err)
     ;
   if (n < 0)
     return -1;
-  if (!self->wanted)
-    return 0;
-  char actual[CHECKSUM_TEXT_MAX];
-  checksum_text(&self->checksum, actual);
-  if (strcmp(actual, self->wanted) != 0)
-    return error_set(err, ERROR_DATA_LOSS, "checksum of the source is %s, not %s as it should be",
-                     actual, self->wanted);
-  return 0;
+  return self->wanted ? checksum_check(&self->checksum, self->wanted, err) : 0;
+}
+
+void
+checksum_stream_text(const struct stream *stream, char ret_text[CHECKSUM_TEXT_MAX])
+{
+  const struct checksum_stream *self = (const struct checksum_stream *)stream;
+  assert(self->wanted);
+  checksum_text(&self->checksum, ret_text);
 }

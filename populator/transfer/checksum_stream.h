@@ -8,10 +8,10 @@
 
 #define CHECKSUM_STREAM_NAME "checksum"
 
-/* wanted: "sha256:…", which the stream must have at its end, or NULL: bytes are only counted. Takes
- * `below`, also when it fails. */
-int checksum_stream_new(struct stream *below, const char *wanted, struct stream **ret_stream,
-                        struct error **err);
+/* wanted: "sha256:…", which the stream must have at its end, CHECKSUM_ASKED, or NULL: bytes are
+ * only counted. Takes `below`. */
+struct stream *checksum_stream_new(struct stream *below, const char *wanted);
+/* Takes `below`, also when it fails. */
 int checksum_stream_restore(struct stream *below, const char *wanted, const void *state, size_t len,
                             size_t *ret_used, struct stream **ret_stream, struct error **err);
 
@@ -20,5 +20,7 @@ uint64_t checksum_stream_position(const struct stream *stream);
 uint64_t checksum_stream_fetched(const struct stream *stream);
 /* Reads the rest, and fails with DATA_LOSS if the checksum is another one. */
 int checksum_stream_finish(struct stream *stream, struct error **err);
+/* Of all bytes that have passed; only where it is wanted or asked for. */
+void checksum_stream_text(const struct stream *stream, char ret_text[CHECKSUM_TEXT_MAX]);
 
 #endif

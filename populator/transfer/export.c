@@ -12,6 +12,8 @@
 #define SCAN_BYTES ((uint64_t)64 << 30)
 /* Tables are made and sent in pieces of this size. */
 #define TABLE_PIECE_BYTES ((size_t)1 << 20)
+/* Of giving a file to a destination that loses what it was given. */
+#define ATTEMPTS_MAX 3
 
 /* An export on its way. */
 struct exporting {
@@ -19,6 +21,7 @@ struct exporting {
   struct qcow2_writer *writer;
   struct sink *sink; /* NULL in the pass that only measures */
   uint64_t sent;     /* bytes given to the sink: the offset in the file of the next */
+  int (*give)(struct exporting *e, struct error **err); /* the whole file; NULL: only once */
 };
 
 static int
@@ -173,22 +176,25 @@ place_all(struct exporting *e, struct error **err)
   return r;
 }
 
-/* Gives the whole file, and once more if the sink wants to measure it first. */
 static int
-give_file(struct exporting *e, int (*give)(struct exporting *e, struct error **err),
-          struct error **err)
+give_once_more(struct exporting *e, struct error **err)
 {
-  bool is_there = true;
-  if (give(e, err) < 0)
-    return -1;
-  if (e->sink->ops->measured && e->sink->ops->measured(e->sink, &is_there, err) < 0)
-    return -1;
-  if (is_there)
-    return 0;
   atomic_store(&e->options->progress->position, 0);
   atomic_store(&e->options->progress->written, 0);
   e->sent = 0;
-  return give(e, err);
+  return e->give(e, err);
+}
+
+/* Gives the whole file, and once more if the sink wants to measure it first. */
+static int
+give_file(struct exporting *e, struct error **err)
+{
+  bool is_there = true;
+  if (e->give(e, err) < 0)
+    return -1;
+  if (e->sink->ops->measured && e->sink->ops->measured(e->sink, &is_there, err) < 0)
+    return -1;
+  return is_there ? 0 : give_once_more(e, err);
 }
 
 static int
@@ -207,9 +213,10 @@ static int
 export_tables_first(struct exporting *e, struct error **err)
 {
   qcow2_writer_seal(e->writer, 0);
+  e->give = give_qcow2;
   if (place_all(e, err) < 0 || tell_size(e, qcow2_writer_file_size(e->writer), err) < 0)
     return -1;
-  return give_file(e, give_qcow2, err);
+  return give_file(e, err);
 }
 
 /* A raw file is its own table: clusters are sent to where they lie on the disk. */
@@ -235,9 +242,10 @@ give_raw(struct exporting *e, struct error **err)
 static int
 export_raw(struct exporting *e, struct error **err)
 {
+  e->give = give_raw;
   if (tell_size(e, image_reader_size(e->options->reader), err) < 0)
     return -1;
-  return give_file(e, give_raw, err);
+  return give_file(e, err);
 }
 
 static uint64_t
@@ -258,12 +266,63 @@ make_file(struct exporting *e, struct error **err)
   return export_tables_first(e, err);
 }
 
+/* ---- from the beginning again -------------------------------------------------------------------
+ */
+
+static int
+make_again(struct exporting *e, struct error **err)
+{
+  return e->sink->ops->begin_anew(e->sink, err) < 0 ? -1 : give_once_more(e, err);
+}
+
+static bool
+may_begin_anew(const struct exporting *e, const struct error *failure)
+{
+  return failure->code == ERROR_ABORTED && e->sink->ops->begin_anew && e->give &&
+         !atomic_load(&e->options->progress->is_cancelled);
+}
+
+static int
+attempt(struct exporting *e, bool is_first, struct error **err)
+{
+  if ((is_first ? make_file : make_again)(e, err) < 0 ||
+      image_reader_check(e->options->reader, err) < 0)
+    return -1;
+  return e->sink->ops->commit(e->sink, err);
+}
+
+/* A snapshot can be read as often as it takes; but a destination that always fails is left. */
+static int
+run_attempts(struct exporting *e, struct error **err)
+{
+  http_retry_listener *on_retry = e->options->sink.http.on_retry;
+  for (unsigned number = 1;; number++) {
+    CLEANUP(error_freep) struct error *failure = NULL;
+    if (attempt(e, number == 1, &failure) == 0)
+      return 0;
+    if (!may_begin_anew(e, failure))
+      return error_set(err, failure->code, "%s", failure->message);
+    if (number == ATTEMPTS_MAX)
+      return error_set(err, failure->code, "given up after %u attempts: %s", number,
+                       failure->message);
+    if (on_retry)
+      on_retry(number, failure->message);
+  }
+}
+
 static void
 cancel(void *context)
 {
   struct sink *sink = context;
   if (sink->ops->cancel)
     sink->ops->cancel(sink);
+}
+
+static uint64_t
+file_bytes(const struct exporting *e)
+{
+  return e->options->format == EXPORT_RAW ? image_reader_size(e->options->reader)
+                                          : qcow2_writer_file_size(e->writer);
 }
 
 int
@@ -282,14 +341,12 @@ export_image(const struct export_options *options, struct error **err)
     return -1;
   /* From here on a signal reaches the sink too. */
   struct cancel_watch *watch = cancel_watch_start(options->progress, cancel, e.sink);
-  int r = make_file(&e, err);
-  if (r == 0)
-    r = image_reader_check(options->reader, err);
-  if (r == 0)
-    r = e.sink->ops->commit(e.sink, err);
+  int r = run_attempts(&e, err);
   cancel_watch_stop(watch);
   if (r < 0)
     e.sink->ops->abort(e.sink);
+  else if (options->ret_bytes)
+    *options->ret_bytes = file_bytes(&e);
   e.sink->ops->close(e.sink);
   return r;
 }

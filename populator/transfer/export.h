@@ -19,6 +19,7 @@ struct export_options {
   struct progress *progress;
   const char *url;
   struct sink_options sink;
+  uint64_t *ret_bytes; /* how long the file is; or NULL */
 };
 
 /* The sink has all of it, or nothing. CANCELLED when progress->is_cancelled was set. */

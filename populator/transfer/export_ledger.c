@@ -136,10 +136,16 @@ export_ledger_open(struct location *location, const char *destination,
 }
 
 void
+export_ledger_keep(struct export_ledger *ledger)
+{
+  if (!ledger->noted)
+    ledger->noted = xstrdup(ledger->left);
+}
+
+void
 export_ledger_sign(struct export_ledger *ledger)
 {
-  if (!ledger->noted) /* what was left is not forgotten before the sink has seen it */
-    ledger->noted = xstrdup(ledger->left);
+  export_ledger_keep(ledger); /* until the sink has seen it */
   save(ledger);
 }
 

@@ -22,6 +22,8 @@ int export_ledger_open(struct location *location, const char *destination,
 void export_ledger_sign(struct export_ledger *ledger);
 /* For the sink. */
 struct sink_ledger *export_ledger_of_sink(struct export_ledger *ledger);
+/* What the sink of an earlier export has left could not be taken back: its record stays. */
+void export_ledger_keep(struct export_ledger *ledger);
 /* The export has ended: the record goes, unless the sink has left something behind. */
 void export_ledger_close(struct export_ledger *ledger);
 DEFINE_CLEANUP(struct export_ledger *, export_ledger_close)

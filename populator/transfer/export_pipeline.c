@@ -15,6 +15,8 @@
 #define BATCH 64
 /* Batches made and not yet taken, for each worker. */
 #define BATCHES_AHEAD 3
+/* Batches at all: 96 MiB, however many workers are asked for. */
+#define BATCHES_MAX 12
 
 enum batch_state { BATCH_EMPTY, BATCH_TAKEN, BATCH_READY };
 
@@ -211,6 +213,8 @@ static int
 run(struct pipeline *pipeline, struct error **err)
 {
   unsigned workers = pipeline->options->workers;
+  if (workers > pipeline->ring_size)
+    workers = (unsigned)pipeline->ring_size; /* each has a batch of its own */
   CLEANUP(freep) pthread_t *threads = xcalloc(workers, sizeof(pthread_t));
   unsigned started = 0;
   int r = 0;
@@ -236,6 +240,8 @@ export_pipeline_run(const struct export_pipeline_options *options, struct error 
                               .cluster_count = qcow2_writer_cluster_count(options->writer),
                               .disk_size = image_reader_size(options->reader),
                               .ring_size = (size_t)options->workers * BATCHES_AHEAD};
+  if (pipeline.ring_size > BATCHES_MAX)
+    pipeline.ring_size = BATCHES_MAX;
   pipeline.batch_count = (pipeline.cluster_count + BATCH - 1) / BATCH;
   (void)pthread_mutex_init(&pipeline.mutex, NULL);
   condition_init(&pipeline.change);

@@ -3,6 +3,7 @@
 
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
+#include "populator/transfer/export_copy.h"
 #include "populator/transfer/export_ledger.h"
 #include "populator/transfer/export_snapshot.h"
 
@@ -20,6 +21,8 @@ static int
 export_snapshot(struct location *location, const char *image, const char *snapshot,
                 struct export_options *options, struct error **err)
 {
+  if (export_copy_is(options->url))
+    return export_copy(location, image, snapshot, options, err);
   if (image_reader_open(location, image, snapshot, &options->reader, err) < 0)
     return -1;
   int r = export_image(options, err);
@@ -54,4 +57,37 @@ export_run(struct location *location, const char *image, const char *snapshot,
     return export_snapshot(location, image, snapshot, &own, err);
   export_ledger_sign(ledger);
   return export_live_image(location, image, &own, err);
+}
+
+/* What is left at the destination. */
+static int
+discard_there(struct location *location, const struct export_options *options,
+              struct sink_ledger *ledger, struct error **err)
+{
+  if (export_copy_is(options->url))
+    return export_copy_discard(location, options->url, err);
+  CLEANUP(freep) char *record = ledger->read(ledger);
+  return record ? sink_discard(options->url, &options->sink, record, err) : 0;
+}
+
+int
+export_discard(struct location *location, const char *image, const struct export_options *options,
+               bool is_last, char **ret_left, struct error **err)
+{
+  CLEANUP(freep) char *destination = destination_of(options);
+  CLEANUP(export_ledger_closep) struct export_ledger *ledger = NULL;
+  CLEANUP(error_freep) struct error *failure = NULL;
+  *ret_left = NULL;
+  if (export_ledger_open(location, destination, &ledger, err) < 0)
+    return -1;
+  if (image)
+    export_snapshot_remove_orphans(location, image);
+  if (discard_there(location, options, export_ledger_of_sink(ledger), &failure) == 0)
+    return 0;
+  if (is_last) {
+    *ret_left = xstrdup(failure->message);
+    return 0;
+  }
+  export_ledger_keep(ledger);
+  return error_set(err, failure->code, "%s", failure->message);
 }

@@ -12,4 +12,11 @@
 int export_run(struct location *location, const char *image, const char *snapshot,
                const struct export_options *options, struct error **err);
 
+/* Clears up after an export to that destination which was broken off, without beginning another.
+ * image NULL: it is gone. An error names what is left. With is_last that is no error: it is told in
+ * *ret_left, to be freed and else NULL, and nobody will know of it any more. */
+int export_discard(struct location *location, const char *image,
+                   const struct export_options *options, bool is_last, char **ret_left,
+                   struct error **err);
+
 #endif

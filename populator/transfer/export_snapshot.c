@@ -60,6 +60,14 @@ export_snapshot_take(struct location *location, const char *image_name,
   return 0;
 }
 
+void
+export_snapshot_remove_orphans(struct location *location, const char *image_name)
+{
+  CLEANUP(freep) char *id = NULL;
+  if (directory_id_of(location, image_name, &id, NULL) == 0)
+    (void)remove_orphans(location, id, NULL);
+}
+
 const char *
 export_snapshot_name(const struct export_snapshot *snapshot)
 {

@@ -12,6 +12,8 @@ struct export_snapshot;
 int export_snapshot_take(struct location *location, const char *image_name,
                          struct export_snapshot **ret_snapshot, struct error **err);
 const char *export_snapshot_name(const struct export_snapshot *snapshot);
+/* Removes what exports of the image that were killed have left. What fails is left to others. */
+void export_snapshot_remove_orphans(struct location *location, const char *image_name);
 /* Frees it, whatever comes. */
 int export_snapshot_remove(struct export_snapshot *snapshot, struct error **err);
 

@@ -2,25 +2,35 @@
 #include "populator/transfer/import.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "lib/base/digest.h"
 #include "lib/base/memory.h"
+#include "populator/source/upload.h"
 #include "populator/transfer/cancel_watch.h"
 #include "populator/transfer/import_chunks.h"
 #include "populator/transfer/import_disk.h"
+#include "populator/transfer/import_done.h"
 #include "populator/transfer/import_front.h"
+#include "populator/transfer/import_refusal.h"
+#include "populator/transfer/import_upload.h"
 
 /* An import on its way. */
 struct importing {
   const struct import_options *options;
+  const char *checksum; /* that is wanted, or NULL */
   struct source *source;
   struct import_disk disk;   /* a source that is read anywhere … */
   struct import_stack stack; /* … or front to back */
   char *identity;            /* of the source and what is asked of it; NULL: cannot be resumed */
   struct target *target;
   struct checkpoint checkpoint;
+  unsigned seek_losses; /* times that the source could not be read anywhere any more */
 };
+
+/* A server that has lost its ranges once may have them again; if not, one stream will do. */
+#define SEEK_LOSSES_MAX 2
 
 static void
 importing_clear(struct importing *i)
@@ -43,18 +53,15 @@ importing_clear(struct importing *i)
 static int
 check_format(const struct importing *i, const char *name, struct error **err)
 {
-  const char *wanted = i->options->format;
-  if (!wanted || strcmp(wanted, "auto") == 0 || strcmp(wanted, name) == 0)
-    return 0;
-  return error_set(err, ERROR_INVALID_ARGUMENT, "the image is %s, not %s as --format says", name,
-                   wanted);
+  return import_check_format(i->options->format, name, err);
 }
 
 /* A layer around the image and a checksum of the image itself: only a stream proves both. */
 static bool
 must_stream(const struct importing *i)
 {
-  return !i->source->can_seek || (i->options->checksum && i->source->ops->digest_begin);
+  return !i->source->can_seek || i->seek_losses == SEEK_LOSSES_MAX ||
+         (i->checksum && i->source->ops->digest_begin);
 }
 
 /* qemu-nbd reads what it wants of a file, not all of it: what is to be proven must be read before.
@@ -62,7 +69,23 @@ must_stream(const struct importing *i)
 static bool
 must_prove(const struct importing *i)
 {
-  return i->options->checksum || i->source->digest || i->source->ops->digest_begin;
+  return i->checksum || i->source->digest || i->source->ops->digest_begin;
+}
+
+/* What the source itself goes by, or NULL. */
+static const char *
+told_digest(const struct source *source)
+{
+  return source->digest ? source->digest : source->container ? source->container->digest : NULL;
+}
+
+/* What is to be made of the source's bytes on their way, or NULL. */
+static const char *
+sum_to_make(const struct importing *i)
+{
+  if (i->checksum)
+    return i->checksum;
+  return i->options->wants_digest && !told_digest(i->source) ? CHECKSUM_ASKED : NULL;
 }
 
 /* Chooses the way. */
@@ -79,8 +102,8 @@ open_content(struct importing *i, struct error **err)
       return -1;
     return check_format(i, i->disk.format, err);
   }
-  if (import_stack_open(i->source, i->options->checksum, i->options->source.path_in_image,
-                        &i->stack, err) < 0)
+  if (import_stack_open(i->source, sum_to_make(i), i->options->source.path_in_image, &i->stack,
+                        err) < 0)
     return -1;
   /* A VHD of fixed size looks raw until its end. */
   bool may_be_vhd = i->stack.probe.format == PROBE_RAW && i->options->format &&
@@ -88,14 +111,15 @@ open_content(struct importing *i, struct error **err)
   return may_be_vhd ? 0 : check_format(i, i->stack.probe.name, err);
 }
 
-/* CONTENT_SIZE_UNKNOWN where only the end tells, or qemu-nbd, once it has the file. */
+/* Of the disk. CONTENT_SIZE_UNKNOWN where only the end tells, or qemu-nbd, once it has the file. */
 static uint64_t
 virtual_size(const struct importing *i)
 {
   if (i->disk.layout)
-    return i->disk.layout->virtual_size;
-  return probe_is_foreign(i->stack.probe.format) ? CONTENT_SIZE_UNKNOWN
-                                                 : i->stack.content->virtual_size;
+    return target_disk_bytes(i->disk.layout->virtual_size);
+  bool is_known = !probe_is_foreign(i->stack.probe.format) &&
+                  i->stack.content->virtual_size != CONTENT_SIZE_UNKNOWN;
+  return is_known ? target_disk_bytes(i->stack.content->virtual_size) : CONTENT_SIZE_UNKNOWN;
 }
 
 /* ---- where it goes ------------------------------------------------------------------------------
@@ -109,10 +133,10 @@ make_identity(struct importing *i)
     return;
   const struct import_options *o = i->options;
   CLEANUP(freep)
-  char *text =
-      xasprintf("%s\n%s\n%s\n%s\n%s\n%" PRIu64, i->source->label, i->source->identity,
-                o->source.path_in_image ? o->source.path_in_image : "",
-                o->checksum ? o->checksum : "", i->disk.layout ? "chunks" : "stream", o->size);
+  char *text = xasprintf("%s\n%s\n%s\n%s\n%s\n%" PRIu64, i->source->label, i->source->identity,
+                         o->source.path_in_image ? o->source.path_in_image : "",
+                         sum_to_make(i) ? sum_to_make(i) : "", i->disk.layout ? "chunks" : "stream",
+                         o->size);
   char digest[DIGEST_SHA256_HEX];
   digest_sha256_hex(text, strlen(text), digest);
   i->identity = xstrdup(digest);
@@ -122,7 +146,8 @@ static int
 check_size(const struct importing *i, struct error **err)
 {
   uint64_t size = virtual_size(i);
-  if (i->options->size && size != CONTENT_SIZE_UNKNOWN && size > i->options->size)
+  if (i->options->size && size != CONTENT_SIZE_UNKNOWN &&
+      size > target_disk_bytes(i->options->size))
     return error_set(err, ERROR_OUT_OF_RANGE,
                      "the image has a virtual size of %" PRIu64 " bytes, more than the %" PRIu64
                      " that --size allows",
@@ -144,7 +169,7 @@ open_target(struct importing *i, struct error **err)
       .virtual_size = is_growing                     ? TARGET_SIZE_UNKNOWN
                       : size == CONTENT_SIZE_UNKNOWN ? i->options->size
                                                      : size,
-      .size_bytes = i->options->size ? i->options->size : size,
+      .size_bytes = i->options->size ? target_disk_bytes(i->options->size) : size,
   };
   return target_open(i->options->location, &options, &i->target, &i->checkpoint, err);
 }
@@ -153,14 +178,17 @@ open_target(struct importing *i, struct error **err)
  */
 
 static int
-run_chunks(struct importing *i, struct error **err)
+run_chunks(struct importing *i, char *ret_digest, struct error **err)
 {
+  /* What qemu-nbd makes of a file are not the file's bytes. */
+  const char *sum = i->disk.decoded ? NULL : sum_to_make(i);
   const struct import_chunks_options options = {
       .source = i->disk.source,
       .layout = i->disk.layout,
       .target = i->target,
       .identity = i->identity,
-      .checksum = i->options->checksum ? i->options->checksum : i->disk.source->digest,
+      .checksum = sum ? sum : i->disk.source->digest,
+      .ret_digest = ret_digest,
       .workers = i->options->workers,
       .progress = i->options->progress,
   };
@@ -168,11 +196,12 @@ run_chunks(struct importing *i, struct error **err)
 }
 
 static int
-run_front(struct importing *i, uint64_t *ret_size, struct error **err)
+run_front(struct importing *i, char *ret_digest, uint64_t *ret_size, struct error **err)
 {
   const struct import_front_options options = {
       .source = i->source,
-      .checksum = i->options->checksum,
+      .checksum = sum_to_make(i),
+      .ret_digest = ret_digest,
       .foreign = i->options->foreign,
       .target = i->target,
       .layout = i->options->layout,
@@ -192,24 +221,20 @@ static int
 commit(struct importing *i, const struct import_result *result, struct error **err)
 {
   struct string_map metadata = {0};
-  CLEANUP(freep) char *size = xasprintf("%" PRIu64, result->virtual_size);
-  string_map_set(&metadata, "imprint.import.format", result->format);
-  string_map_set(&metadata, "imprint.import.virtual-size", size);
+  import_done_write(image_id(target_image(i->target)), i->options->token, result, &metadata);
   if (i->source->identity)
     string_map_set(&metadata, "imprint.import.identity", i->source->identity);
-  if (i->options->checksum)
-    string_map_set(&metadata, "imprint.import.checksum", i->options->checksum);
+  if (i->checksum)
+    string_map_set(&metadata, "imprint.import.checksum", i->checksum);
   int r = target_commit(i->target, i->options->snapshot, &metadata, err);
   string_map_clear(&metadata);
   return r;
 }
 
-/* Whether calling again could help; else nothing of the import is to stay. */
-static bool
-is_images_fault(enum error_code code)
+static void
+set_format(struct import_result *result, const char *format)
 {
-  return code == ERROR_INVALID_ARGUMENT || code == ERROR_DATA_LOSS || code == ERROR_OUT_OF_RANGE ||
-         code == ERROR_FAILED_PRECONDITION || code == ERROR_UNIMPLEMENTED;
+  (void)snprintf(result->format, sizeof(result->format), "%s", format);
 }
 
 static int
@@ -217,20 +242,25 @@ run(struct importing *i, struct import_result *result, struct error **err)
 {
   CLEANUP(error_freep) struct error *failure = NULL;
   *result = (struct import_result){
-      .format = i->disk.layout ? i->disk.format : i->stack.probe.name,
       .virtual_size = virtual_size(i),
       .resumed_at = i->checkpoint.identity ? i->checkpoint.position : 0,
   };
+  const char *told = i->checksum ? i->checksum : told_digest(i->source);
   uint64_t end = 0;
-  int r = i->disk.layout ? run_chunks(i, &failure) : run_front(i, &end, &failure);
+  int r = i->disk.layout ? run_chunks(i, result->digest, &failure)
+                         : run_front(i, result->digest, &end, &failure);
+  set_format(result, i->disk.layout ? i->disk.format : i->stack.probe.name);
+  if (told)
+    (void)snprintf(result->digest, sizeof(result->digest), "%s", told);
   if (r == 0 && !i->disk.layout) {
-    result->virtual_size = end;
-    result->format = i->stack.probe.name;
+    result->virtual_size = target_disk_bytes(end);
     r = check_format(i, result->format, &failure);
   }
+  if (r == 0 && i->source->ops->check)
+    r = i->source->ops->check(i->source, &failure);
   if (r == 0)
     return commit(i, result, err);
-  if (is_images_fault(failure->code))
+  if (import_is_images_fault(failure->code))
     (void)target_discard(TAKE(i->target), NULL);
   return error_set(err, failure->code, "%s", failure->message);
 }
@@ -243,29 +273,100 @@ cancel(void *context)
     source->ops->cancel(source);
 }
 
+/* From the source that is open to the end. */
+static int
+import_opened(struct importing *i, struct import_result *ret_result, struct error **err)
+{
+  struct cancel_watch *watch = cancel_watch_start(i->options->progress, cancel, i->source);
+  int r = open_content(i, err);
+  if (r == 0)
+    r = check_size(i, err);
+  if (r == 0) {
+    make_identity(i);
+    r = open_target(i, err);
+  }
+  if (r == 0)
+    r = run(i, ret_result, err);
+  cancel_watch_stop(watch);
+  return r;
+}
+
+/* ---- a source that is another now ---------------------------------------------------------------
+ */
+
+/* What was written must be known to be of the same file, or else go: an image that was there before
+ * cannot. The helper for foreign formats has read what it reads once. */
+static bool
+may_reopen(const struct importing *i, const struct error *failure)
+{
+  return failure->code == ERROR_UNAVAILABLE && atomic_load(&i->source->has_lost_seek) &&
+         i->seek_losses < SEEK_LOSSES_MAX && !i->disk.decoded &&
+         (i->source->identity || !i->options->is_existing) &&
+         !atomic_load(&i->options->progress->is_cancelled);
+}
+
+static bool
+is_same_file(const struct source *one, const struct source *other)
+{
+  if (!one->identity || !other->identity)
+    return !one->identity && one->size == other->size;
+  return strcmp(one->identity, other->identity) == 0;
+}
+
+/* The source once more, if it still is the same file. */
+static int
+reopen(struct importing *i, const struct error *failure, struct error **err)
+{
+  CLEANUP(source_closep) struct source *again = NULL;
+  if (i->options->source.http.on_retry)
+    i->options->source.http.on_retry(i->seek_losses + 1, failure->message);
+  if (source_open(i->options->url, &i->options->source, &again, err) < 0)
+    return -1;
+  if (!is_same_file(i->source, again)) {
+    if (i->target)
+      (void)target_discard(TAKE(i->target), NULL);
+    return error_set(err, ERROR_FAILED_PRECONDITION,
+                     "%s: the file changed while it was read: it was '%s' and is '%s'",
+                     again->label, i->source->identity ? i->source->identity : "",
+                     again->identity ? again->identity : "");
+  }
+  unsigned losses = i->seek_losses + 1;
+  importing_clear(i);
+  *i = (struct importing){
+      .options = i->options, .checksum = i->checksum, .source = TAKE(again), .seek_losses = losses};
+  return 0;
+}
+
+static int
+import_anew(const struct import_options *options, struct import_result *ret_result,
+            struct error **err)
+{
+  char checksum[CHECKSUM_TEXT_MAX];
+  CLEANUP(importing_clear)
+  struct importing i = {.options = options, .checksum = options->checksum ? checksum : NULL};
+  if ((options->checksum && checksum_from_text(options->checksum, checksum, err) < 0) ||
+      source_open(options->url, &options->source, &i.source, err) < 0)
+    return -1;
+  if (source_is_upload(i.source))
+    return import_upload(options, i.source, ret_result, err);
+  for (;;) {
+    CLEANUP(error_freep) struct error *failure = NULL;
+    if (import_opened(&i, ret_result, &failure) == 0)
+      return 0;
+    if (!may_reopen(&i, failure))
+      return error_set(err, failure->code, "%s", failure->message);
+    if (reopen(&i, failure, err) < 0)
+      return -1;
+  }
+}
+
 int
 import_run(const struct import_options *options, struct import_result *ret_result,
            struct error **err)
 {
-  struct importing i = {.options = options};
-  enum checksum_kind kind;
-  int r = options->checksum ? checksum_parse(options->checksum, &kind, err) : 0;
-  if (r == 0)
-    r = source_open(options->url, &options->source, &i.source, err);
-  /* From here on a signal reaches the source too. */
-  struct cancel_watch *watch =
-      r == 0 ? cancel_watch_start(options->progress, cancel, i.source) : NULL;
-  if (r == 0)
-    r = open_content(&i, err);
-  if (r == 0)
-    r = check_size(&i, err);
-  if (r == 0) {
-    make_identity(&i);
-    r = open_target(&i, err);
-  }
-  if (r == 0)
-    r = run(&i, ret_result, err);
-  cancel_watch_stop(watch);
-  importing_clear(&i);
-  return r;
+  bool is_done = false;
+  if (options->token && import_done_look(options->location, options->image, options->token,
+                                         &is_done, ret_result, err) < 0)
+    return -1;
+  return is_done ? 0 : import_anew(options, ret_result, err);
 }

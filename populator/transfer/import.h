@@ -10,6 +10,7 @@
 #include "lib/ceph/image_create.h"
 #include "populator/format/foreign/foreign_helper.h"
 #include "populator/source/source.h"
+#include "populator/transfer/checksum.h"
 #include "populator/transfer/progress.h"
 
 struct import_options {
@@ -19,8 +20,10 @@ struct import_options {
   const char *image;              /* name of the target */
   struct image_layout layout;     /* of the target, when it is made */
   bool is_existing;               /* fill an image that is there */
+  const char *token;              /* for one that is there: see import_done.h; or NULL */
   uint64_t size;                  /* of the target; content must fit. 0: as large as the content */
   const char *checksum;           /* of the source's bytes, "sha256:…", or NULL */
+  bool wants_digest;              /* make one of them where nobody tells it */
   const char *format;             /* "auto", or what the content must be */
   const char *snapshot;           /* made when all is there, or NULL */
   struct foreign_helper *foreign; /* or NULL: foreign formats are refused */
@@ -29,9 +32,13 @@ struct import_options {
 };
 
 struct import_result {
-  const char *format; /* "qcow2" */
+  char format[16]; /* "qcow2" */
   uint64_t virtual_size;
+  bool is_part;        /* of an upload: more of it is to come, and nothing else is known */
   uint64_t resumed_at; /* bytes of the source that an earlier process had done */
+  /* "sha256:…": the checksum, or what the source itself goes by (of a container image, that of the
+   * image), or what was made of its bytes; "" where it is not known. */
+  char digest[CHECKSUM_TEXT_MAX];
 };
 
 /* On success the target is complete and marked so. On failure it stays for the next call, unless

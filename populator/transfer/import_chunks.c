@@ -19,6 +19,12 @@
 /* A gap in what is needed of a chunk is fetched along if it is smaller: a new request costs more.
  */
 #define GAP_BYTES ((uint64_t)256 << 10)
+/* However many workers are asked for, memory is bounded: by what is fetched at a time, and what of
+ * it waits to be written. There are always more buffers than workers, so that whoever has the
+ * chunk that the others' checksums wait for gets one. */
+#define WORKERS_MAX 20
+#define FETCH_BUFFERS_MAX 24
+#define BUFFERS_BEING_WRITTEN 16
 #define CHECKPOINT_MS 2000
 /* Chunks that may be ahead of the first that is not complete. */
 #define CHUNKS_AHEAD 128
@@ -37,6 +43,7 @@ struct chunk_import {
   struct image_writer *writer;
   struct buffer_pool *fetch_pool;
   struct buffer_pool *decode_pool;
+  unsigned workers;
   uint64_t file_size;
   uint64_t chunk_count;
   bool has_checksum;
@@ -322,9 +329,8 @@ begin_checksum(struct chunk_import *import, struct error **err)
 {
   const char *wanted = import->options->checksum;
   struct source *source = import->options->source;
-  enum checksum_kind kind = CHECKSUM_SHA256;
-  import->has_checksum = wanted && checksum_parse(wanted, &kind, NULL) == 0;
-  checksum_init(&import->checksum, kind);
+  import->has_checksum = wanted != NULL;
+  checksum_init(&import->checksum, wanted ? checksum_kind_of(wanted) : CHECKSUM_SHA256);
   if (wanted || !source->ops->digest_begin)
     return 0;
   import->has_checksum = import->is_proof = true;
@@ -353,7 +359,7 @@ start_from(struct chunk_import *import, const struct checkpoint *from)
 static int
 run_workers(struct chunk_import *import, struct error **err)
 {
-  unsigned count = import->options->workers;
+  unsigned count = import->workers;
   CLEANUP(freep) pthread_t *threads = xcalloc(count, sizeof(pthread_t));
   unsigned started = 0;
   for (; started < count; started++) {
@@ -392,12 +398,9 @@ check_checksum(const struct chunk_import *import, struct error **err)
     return 0;
   if (import->is_proof)
     return source->ops->digest_end(source, &import->first_checksum, err);
-  char actual[CHECKSUM_TEXT_MAX];
-  checksum_text(&import->first_checksum, actual);
-  if (strcmp(actual, import->options->checksum) != 0)
-    return error_set(err, ERROR_DATA_LOSS, "checksum of the source is %s, not %s as it should be",
-                     actual, import->options->checksum);
-  return 0;
+  if (import->options->ret_digest)
+    checksum_text(&import->first_checksum, import->options->ret_digest);
+  return checksum_check(&import->first_checksum, import->options->checksum, err);
 }
 
 int
@@ -412,7 +415,10 @@ import_chunks(const struct import_chunks_options *options, const struct checkpoi
   condition_init(&import.change);
   start_from(&import, from);
   import.writer = image_writer_new(target_image(options->target), IMPORT_BYTES_IN_FLIGHT);
-  import.fetch_pool = buffer_pool_new(options->workers + 16, CHUNK_BYTES + LAYOUT_OVERHANG_MAX);
+  import.workers = options->workers < WORKERS_MAX ? options->workers : WORKERS_MAX;
+  unsigned buffers = import.workers + BUFFERS_BEING_WRITTEN;
+  import.fetch_pool = buffer_pool_new(buffers < FETCH_BUFFERS_MAX ? buffers : FETCH_BUFFERS_MAX,
+                                      CHUNK_BYTES + LAYOUT_OVERHANG_MAX);
   import.decode_pool = buffer_pool_new(CONTENT_WRITER_BUFFERS, CONTENT_WRITER_BUFFER_BYTES);
   int r = run_workers(&import, err);
   if (r < 0 && options->identity)

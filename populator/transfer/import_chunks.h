@@ -16,7 +16,8 @@ struct import_chunks_options {
   struct layout *layout;
   struct target *target;
   const char *identity; /* of the source, for checkpoints; NULL: none are made */
-  const char *checksum; /* "sha256:…" of the whole file, or NULL */
+  const char *checksum; /* "sha256:…" of the whole file, or CHECKSUM_ASKED, or NULL */
+  char *ret_digest;     /* gets it, CHECKSUM_TEXT_MAX bytes, or NULL */
   bool is_local;        /* what is read here was fetched before */
   unsigned workers;
   struct progress *progress;

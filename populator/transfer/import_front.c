@@ -5,6 +5,7 @@
 #include <malloc.h>
 
 #include "lib/base/memory.h"
+#include "populator/source/upload.h"
 #include "populator/transfer/checksum_stream.h"
 #include "populator/transfer/import_chunks.h"
 #include "populator/transfer/import_disk.h"
@@ -37,19 +38,34 @@ position(void *context)
   return checksum_stream_position(counted);
 }
 
-/* Goes on from a state if that works; else the stack stays as it is. */
+/* Goes on with filling `target` from a state if that works; else the stack stays as it is. */
 static bool
-restore(struct front *front, const struct buffer *state)
+restore(struct front *front, const struct checkpoint *from, struct target *target)
 {
   const struct import_front_options *options = front->options;
   struct import_stack restored;
-  if (!state || state->len == 0 ||
-      import_stack_restore(options->source, options->checksum, state, &restored, NULL) < 0)
+  if (!from || from->state.len == 0)
     return false;
+  if (options->tail)
+    upload_put_tail(options->source, from->tail.data, from->tail.len);
+  if (import_stack_restore(options->source, options->checksum, &from->state, &restored, NULL) < 0)
+    return false;
+  if (options->tail)
+    import_tail_restored(options->tail, target, &from->state);
   restored.probe = front->stack->probe;
   import_stack_close(front->stack);
   *front->stack = restored;
   return true;
+}
+
+/* Of an upload there is no beginning to fall back to. */
+static int
+check_stack(const struct front *front, struct error **err)
+{
+  return front->stack->content
+             ? 0
+             : error_set(err, ERROR_FAILED_PRECONDITION,
+                         "what was uploaded cannot be gone on with: upload it anew");
 }
 
 /* Reads the stack to its end, into the target or into the spool. */
@@ -65,12 +81,15 @@ read_all(struct front *front, struct target *target, uint64_t limit, struct erro
       .position = position,
       .context = front,
       .progress = options->progress,
+      .tail = options->tail,
   };
   uint64_t size = options->source->size;
   atomic_store(&options->progress->total, size == SOURCE_SIZE_UNKNOWN ? 0 : size);
-  if (import_stream(&reading, err) < 0)
+  if (import_stream(&reading, err) < 0 || import_stack_finish(front->stack, err) < 0)
     return -1;
-  return import_stack_finish(front->stack, err);
+  if (options->checksum)
+    checksum_stream_text(front->stack->counted, options->ret_digest);
+  return 0;
 }
 
 /* ---- the spool ---------------------------------------------------------------------------------
@@ -103,6 +122,10 @@ mark_spool(struct front *front, struct error **err)
   if (!front->options->identity || !import_stack_can_save(front->stack) ||
       import_stack_save(front->stack, &state, NULL) < 0)
     return 0;
+  if (front->options->tail) {
+    import_tail_take(front->options->tail, import_spool_target(front->spool), &state, NULL);
+    return import_tail_save(front->options->tail, err);
+  }
   const struct checkpoint checkpoint = {.kind = CHECKPOINT_STREAM,
                                         .identity = (char *)front->options->identity,
                                         .position = position(front),
@@ -135,16 +158,33 @@ spool_limit(const struct front *front, uint64_t disk_size)
   return size > UINT64_MAX / 4 ? UINT64_MAX : 2 * size + FILE_OVERHEAD_BYTES;
 }
 
+/* All is read: what decompressors hold is needed for the second step. */
+static void
+drop_stack(struct front *front)
+{
+  struct probe probe = front->stack->probe;
+  import_stack_close(front->stack);
+  front->stack->probe = probe;
+  (void)malloc_trim(0);
+}
+
 static int
 fill_spool(struct front *front, uint64_t disk_size, struct error **err)
 {
-  if (import_spool_is_complete(front->spool))
+  if (import_spool_is_complete(front->spool)) {
+    if (front->options->tail)
+      import_tail_end(front->options->tail);
     return 0;
+  }
   if (read_all(front, import_spool_target(front->spool), spool_limit(front, disk_size), err) < 0)
     return -1;
-  if (import_spool_complete(front->spool, raw_content_offset(front->stack->content), err) < 0)
+  if (import_spool_complete(front->spool, raw_content_offset(front->stack->content), err) < 0 ||
+      save(front, CHECKPOINT_SPOOL, position(front), err) < 0)
     return -1;
-  return save(front, CHECKPOINT_SPOOL, position(front), err);
+  if (front->options->tail)
+    import_tail_end(front->options->tail);
+  drop_stack(front);
+  return 0;
 }
 
 static int
@@ -223,7 +263,9 @@ run_plain(struct front *front, bool *ret_is_full, uint64_t *ret_size, struct err
   const struct checkpoint *from = front->from;
   CLEANUP(error_freep) struct error *failure = NULL;
   if (from && from->kind == CHECKPOINT_STREAM)
-    (void)restore(front, &from->state);
+    (void)restore(front, from, front->options->target);
+  if (check_stack(front, err) < 0)
+    return -1;
   uint64_t limit = front->options->size ? front->options->size : UINT64_MAX;
   *ret_is_full = false;
   if (read_all(front, front->options->target, limit, &failure) == 0) {
@@ -237,12 +279,14 @@ run_plain(struct front *front, bool *ret_is_full, uint64_t *ret_size, struct err
 static int
 run_qcow2_or_raw(struct front *front, uint64_t *ret_size, struct error **err)
 {
-  uint64_t disk_size = front->stack->content->virtual_size;
+  uint64_t disk_size =
+      front->stack->content ? front->stack->content->virtual_size : front->options->size;
   bool was_spooled = front->from && front->from->kind != CHECKPOINT_STREAM;
   if (was_spooled && open_spool(front, false, err) < 0)
     return -1;
   bool goes_on = was_spooled && (import_spool_is_complete(front->spool) ||
-                                 restore(front, import_spool_state(front->spool)));
+                                 restore(front, import_spool_state(front->spool),
+                                         import_spool_target(front->spool)));
   if (!goes_on) {
     bool is_full;
     import_spool_close(TAKE(front->spool));
@@ -265,9 +309,21 @@ run_foreign(struct front *front, uint64_t *ret_size, struct error **err)
   if (open_spool(front, false, err) < 0)
     return -1;
   if (!import_spool_is_complete(front->spool) &&
-      !restore(front, import_spool_state(front->spool)) && mark_spool(front, err) < 0)
+      !restore(front, import_spool_state(front->spool), import_spool_target(front->spool)) &&
+      mark_spool(front, err) < 0)
     return -1;
   return run_spool(front, UINT64_MAX, ret_size, err);
+}
+
+/* No more of an upload comes now: what came is saved, where it is being filled. */
+static int
+pause_upload(struct import_tail *tail, struct error *failure, struct error **err)
+{
+  CLEANUP(error_freep) struct error *owned = failure;
+  if (failure->code == ERROR_CANCELLED && import_tail_save(tail, err) < 0)
+    return -1;
+  *err = TAKE(owned);
+  return -1;
 }
 
 int
@@ -284,6 +340,8 @@ import_front(const struct import_front_options *options, struct import_stack *st
   } else {
     r = run_qcow2_or_raw(&front, ret_size, err);
   }
+  if (r < 0 && options->tail)
+    r = pause_upload(options->tail, TAKE(*err), err);
   import_spool_close(front.spool);
   return r < 0 ? -1 : target_set_end(options->target, *ret_size, err);
 }

@@ -56,12 +56,12 @@ import_spool_discard(struct import_spool *spool, struct error **err)
   return r < 0 ? error_wrap(err, "remove the temporary image") : 0;
 }
 
-const struct buffer *
+const struct checkpoint *
 import_spool_state(const struct import_spool *spool)
 {
   bool has_state = spool->checkpoint.identity && spool->checkpoint.kind == CHECKPOINT_STREAM &&
                    spool->checkpoint.state.len > 0;
-  return has_state ? &spool->checkpoint.state : NULL;
+  return has_state ? &spool->checkpoint : NULL;
 }
 
 bool
@@ -140,8 +140,8 @@ int
 import_spool_source(struct import_spool *spool, const char *label, struct source **ret_source,
                     struct error **err)
 {
-  if (rbd_source_open(target_location(spool->image), target_name(spool->image), ret_source, err) <
-      0)
+  if (rbd_source_open(target_location(spool->image), target_name(spool->image), NULL, ret_source,
+                      err) < 0)
     return error_wrap(err, "temporary image");
   free((*ret_source)->label);
   (*ret_source)->label = xstrdup(label);

@@ -40,7 +40,7 @@ int import_spool_discard(struct import_spool *spool, struct error **err);
 
 /* How an earlier process left it: where the streams were, NULL when there is nothing to go on from;
  * and whether all is in it. */
-const struct buffer *import_spool_state(const struct import_spool *spool);
+const struct checkpoint *import_spool_state(const struct import_spool *spool);
 bool import_spool_is_complete(const struct import_spool *spool);
 
 /* Where import_stream() writes to. */

@@ -9,9 +9,13 @@
 #include "populator/format/unpack.h"
 #include "populator/source/ahead_stream.h"
 #include "populator/source/tar_disk.h"
+#include "populator/transfer/checksum.h"
 #include "populator/transfer/checksum_stream.h"
 #include "populator/transfer/qcow2_content.h"
 #include "populator/transfer/raw_content.h"
+
+/* Taken off behind a tar archive's end, at most: records are padded, but not to this. */
+#define BEHIND_ARCHIVE_MAX ((uint64_t)64 << 20)
 
 /* What the content is made of, once all compressions are off. Takes `stream`. */
 static int
@@ -28,8 +32,10 @@ open_content(struct stream *stream, const struct probe *probe, uint64_t raw_size
   default:
     break;
   }
-  if (!probe_is_foreign(probe->format))
-    return probe_refuse(probe, err);
+  if (!probe_is_foreign(probe->format)) {
+    (void)probe_refuse(probe, err);
+    return -1;
+  }
   *ret_content = raw_content_new_file(TAKE(owned), 0);
   return 0;
 }
@@ -58,21 +64,79 @@ import_stack_unwrap(struct stream *below, const char *path, struct stream **ret_
   return 0;
 }
 
+/* ---- a source that may have been cut off --------------------------------------------------------
+ */
+
+/* One that is only made of the bytes proves nothing. */
+static bool
+is_proof(const char *checksum)
+{
+  return checksum && strcmp(checksum, CHECKSUM_ASKED) != 0;
+}
+
+static struct stream *
+fetched_of(const struct import_stack *stack)
+{
+  return stack->ahead ? stack->ahead : stack->counted;
+}
+
+static int
+refuse_unproven(const struct source *source, const char *what, struct error **err)
+{
+  return error_set(err, ERROR_FAILED_PRECONDITION,
+                   "%s: the server does not say where the file ends, and %s does not tell either, "
+                   "so a broken transfer could not be told from a complete one: give --checksum, "
+                   "or have the server send a Content-Length",
+                   source->label, what);
+}
+
+/* Compressions and archives know where they end, and a qcow2 file where its clusters are. A disk as
+ * it is knows nothing, and of foreign formats only qemu could say. */
+static int
+check_provable(const struct import_stack *stack, struct error **err)
+{
+  /* A peek right on top means: nothing was taken off. */
+  bool is_wrapped = stack->content->below->below != fetched_of(stack);
+  if (!stack->needs_proof || is_wrapped || stack->probe.format == PROBE_QCOW2)
+    return 0;
+  CLEANUP(freep) char *what = xasprintf("a %s image", stack->probe.name);
+  return refuse_unproven(stack->source, what, err);
+}
+
+/* At the end. Of files that were compressed one by one and put behind each other, the last ones may
+ * be missing, unless what is inside would have noticed. */
+static int
+check_proven(const struct import_stack *stack, struct error **err)
+{
+  struct stream *lowest = NULL; /* decompressor */
+  bool is_in_archive = false;
+  for (struct stream *at = stack->content->below; at && at != fetched_of(stack); at = at->below) {
+    is_in_archive = is_in_archive || strcmp(at->ops->name, TAR_DISK_STREAM_NAME) == 0;
+    lowest = at->ops->count ? at : lowest;
+  }
+  if (!stack->needs_proof || is_in_archive || stack->probe.format == PROBE_QCOW2 || !lowest ||
+      lowest->ops->count(lowest) <= 1)
+    return 0;
+  CLEANUP(freep)
+  char *what =
+      xasprintf("a %s file of several parts, of which more could follow,", lowest->ops->name);
+  return refuse_unproven(stack->source, what, err);
+}
+
 int
 import_stack_open(struct source *source, const char *checksum, const char *path,
                   struct import_stack *ret_stack, struct error **err)
 {
   struct stream *base;
-  struct stream *counted;
   struct stream *ahead = NULL;
   struct stream *inside;
   struct probe probe;
   uint64_t raw_size = source->size;
   if (source->container)
     path = NULL;
-  if (source->ops->stream(source, 0, &base, err) < 0 ||
-      checksum_stream_new(base, checksum, &counted, err) < 0)
+  if (source->ops->stream(source, 0, &base, err) < 0)
     return -1;
+  struct stream *counted = checksum_stream_new(base, checksum);
   if (!source->ops->restore)
     ahead = ahead_stream_new(counted);
   if (import_stack_unwrap(ahead ? ahead : counted, path, &inside, &probe, &raw_size, err) < 0)
@@ -80,14 +144,55 @@ import_stack_open(struct source *source, const char *checksum, const char *path,
   struct content_stream *content;
   if (open_content(inside, &probe, raw_size, &content, err) < 0)
     return -1;
-  *ret_stack =
-      (struct import_stack){.content = content, .counted = counted, .ahead = ahead, .probe = probe};
+  struct import_stack stack = {.source = source,
+                               .content = content,
+                               .counted = counted,
+                               .ahead = ahead,
+                               .probe = probe,
+                               .needs_proof = source->is_end_unproven && !is_proof(checksum)};
+  if (check_provable(&stack, err) < 0) {
+    import_stack_close(&stack);
+    return -1;
+  }
+  *ret_stack = stack;
   return 0;
+}
+
+/* The tar archive around the image, if that is compressed. */
+static struct stream *
+compressed_archive(const struct import_stack *stack)
+{
+  struct stream *at = stack->content->below;
+  while (at && strcmp(at->ops->name, TAR_DISK_STREAM_NAME) != 0)
+    at = at->below;
+  /* A peek right on top of what is fetched means: nothing was taken off. */
+  return at && at->below->below != fetched_of(stack) ? at->below : NULL;
+}
+
+/* A compression proves what was in it at its end, by a checksum and a length; whoever reads an
+ * archive stops at the archive's. Little but padding stands between the two. */
+static int
+read_behind(struct stream *archive, struct error **err)
+{
+  char rest[65536];
+  uint64_t len = 0;
+  ssize_t n;
+  while ((n = stream_read(archive, rest, sizeof(rest), err)) > 0) {
+    len += (uint64_t)n;
+    if (len > BEHIND_ARCHIVE_MAX)
+      return error_set(err, ERROR_INVALID_ARGUMENT,
+                       "more than %d MiB stand behind the end of the tar archive",
+                       (int)(BEHIND_ARCHIVE_MAX >> 20));
+  }
+  return n < 0 ? -1 : 0;
 }
 
 int
 import_stack_finish(struct import_stack *stack, struct error **err)
 {
+  struct stream *archive = compressed_archive(stack);
+  if ((archive && read_behind(archive, err) < 0) || check_proven(stack, err) < 0)
+    return -1;
   if (stack->ahead)
     ahead_stream_stop(stack->ahead);
   return checksum_stream_finish(stack->counted, err);

@@ -6,9 +6,15 @@
 #include "lib/base/clock.h"
 #include "lib/base/memory.h"
 #include "lib/ceph/image_writer.h"
+#include "populator/format/decoder_memory.h"
+#include "populator/source/upload.h"
 #include "populator/transfer/content_writer.h"
 
 #define CHECKPOINT_MS 2000
+/* It is written whole, every time: a larger state is not worth it, and far above that no OSD would
+ * take it. */
+#define STATE_MAX_BYTES ((size_t)16 << 20)
+#define HEAVY_DECODER_BYTES ((size_t)32 << 20)
 
 struct stream_import {
   const struct import_stream_options *options;
@@ -40,11 +46,21 @@ begin_epoch(struct stream_import *import, unsigned epoch)
   import->writer.release = on_written;
 }
 
+static bool
+is_state_due(const struct stream_import *import)
+{
+  bool is_time = clock_now_ms() >= import->next_state_ms;
+  if (import->options->tail)
+    return is_time ? import_tail_is_free(import->options->tail)
+                   : import_tail_is_due(import->options->tail);
+  return is_time && import->state.len == 0;
+}
+
 /* Takes the state between two pieces. */
 static int
 take_state(struct stream_import *import, struct error **err)
 {
-  if (!import->can_save || import->state.len > 0 || clock_now_ms() < import->next_state_ms)
+  if (!import->can_save || !is_state_due(import))
     return 0;
   import->next_state_ms = clock_now_ms() + CHECKPOINT_MS;
   if (content_writer_flush(&import->writer, err) < 0)
@@ -57,7 +73,16 @@ take_state(struct stream_import *import, struct error **err)
                ? 0
                : error_set(err, failure->code, "%s", failure->message);
   }
+  if (import->state.len > STATE_MAX_BYTES) {
+    buffer_clear(&import->state);
+    return 0;
+  }
   import->state_position = import->options->position(import->options->context);
+  if (import->options->tail) {
+    import_tail_take(import->options->tail, import->options->target, &import->state,
+                     &import->pending[import->epoch]);
+    import->state.len = 0;
+  }
   begin_epoch(import, !import->epoch);
   return 0;
 }
@@ -66,6 +91,12 @@ take_state(struct stream_import *import, struct error **err)
 static int
 save_state(struct stream_import *import, struct error **err)
 {
+  if (import->options->tail) {
+    bool is_free = import_tail_is_free(import->options->tail);
+    if (image_writer_check(import->image, err) < 0)
+      return -1;
+    return is_free ? import_tail_look(import->options->tail, err) : 0;
+  }
   if (import->state.len == 0 || atomic_load(&import->pending[!import->epoch]) > 0)
     return 0;
   const struct checkpoint checkpoint = {
@@ -75,9 +106,13 @@ save_state(struct stream_import *import, struct error **err)
       .position = import->state_position,
       .state = import->state,
   };
-  int r = target_save(import->options->target, &checkpoint, err);
+  CLEANUP(error_freep) struct error *failure = NULL;
+  int r = target_save(import->options->target, &checkpoint, &failure);
   import->state.len = 0;
-  return r;
+  /* Larger than this cluster's OSDs take: the next one may be smaller, and the image is sound. */
+  if (r < 0 && failure->code != ERROR_OUT_OF_RANGE)
+    return error_set(err, failure->code, "%s", failure->message);
+  return 0;
 }
 
 static int
@@ -122,23 +157,53 @@ run(struct stream_import *import, struct error **err)
   }
 }
 
+/* A decompressor with a long window leaves less room for what is written, and so does what is
+ * remembered of an upload. They are the slowest of all then, so that does not matter. */
+static size_t
+bytes_in_flight(const struct import_stream_options *options)
+{
+  bool is_heavy =
+      options->tail || decoder_memory_taken(options->stack->content->below) > HEAVY_DECODER_BYTES;
+  return is_heavy ? IMPORT_BYTES_IN_FLIGHT / 4 : IMPORT_BYTES_IN_FLIGHT;
+}
+
+/* While more of an upload is waited for. */
+static int
+look(void *context, struct error **err)
+{
+  return save_state(context, err);
+}
+
+/* All that was written is durable, or the checkpoint before is the last one. */
+static void
+end_tail(struct import_tail *tail, bool is_durable)
+{
+  upload_set_look(tail->source, NULL, NULL);
+  tail->pending = NULL;
+  tail->is_over = tail->is_over || !is_durable;
+}
+
 int
 import_stream(const struct import_stream_options *options, struct error **err)
 {
   struct stream_import import = {.options = options,
                                  .next_state_ms = clock_now_ms() + CHECKPOINT_MS};
   import.can_save = options->identity && import_stack_can_save(options->stack);
-  import.image = image_writer_new(target_image(options->target), IMPORT_BYTES_IN_FLIGHT);
+  import.image = image_writer_new(target_image(options->target), bytes_in_flight(options));
   import.pool = buffer_pool_new(CONTENT_WRITER_BUFFERS, CONTENT_ROOM_BYTES);
   content_writer_init(&import.writer, import.image, import.pool, options->progress);
   begin_epoch(&import, 0);
+  if (options->tail)
+    upload_set_look(options->tail->source, look, &import);
   int r = run(&import, err);
   content_writer_clear(&import.writer);
   pool_buffer_unref(import.room);
   if (image_writer_drain(import.image, r < 0 ? NULL : err) < 0)
     r = -1;
   /* Now everything is durable: so that the next process repeats as little as may be. */
-  if (r < 0 && import.state.len > 0 && image_writer_check(import.image, NULL) == 0)
+  if (options->tail)
+    end_tail(options->tail, image_writer_check(import.image, NULL) == 0);
+  else if (r < 0 && import.state.len > 0 && image_writer_check(import.image, NULL) == 0)
     (void)save_state(&import, NULL);
   buffer_clear(&import.state);
   buffer_pool_free(import.pool);

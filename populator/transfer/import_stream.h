@@ -7,6 +7,7 @@
 #define POPULATOR_TRANSFER_IMPORT_STREAM_H
 
 #include "populator/transfer/import_stack.h"
+#include "populator/transfer/import_tail.h"
 #include "populator/transfer/progress.h"
 #include "populator/transfer/target.h"
 
@@ -19,6 +20,7 @@ struct import_stream_options {
   uint64_t (*position)(void *context);
   void *context;
   struct progress *progress;
+  struct import_tail *tail; /* of an upload, which has checkpoints of its own; else NULL */
 };
 
 /* CANCELLED when progress->is_cancelled was set. */

@@ -2,9 +2,14 @@
 #include "populator/transfer/push.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "lib/base/memory.h"
+#include "populator/sink/archive_name.h"
+#include "populator/sink/sink.h"
 #include "populator/source/source.h"
+
+#define COPY_BYTES ((size_t)1 << 20)
 
 /* The file while it is read; it is opened anew for each reading. */
 struct pushing {
@@ -79,20 +84,74 @@ open_content(void *context, struct stream **ret_stream, struct error **err)
   return 0;
 }
 
+/* ---- into an archive ----------------------------------------------------------------------------
+ */
+
+static int
+copy_into(struct pushing *pushing, struct sink *sink, struct error **err)
+{
+  CLEANUP(stream_closep) struct stream *stream = NULL;
+  CLEANUP(freep) char *piece = xcalloc(COPY_BYTES, 1);
+  if (sink->ops->set_size(sink, pushing->source->size, err) < 0 ||
+      open_content(pushing, &stream, err) < 0)
+    return -1;
+  for (;;) {
+    ssize_t got = stream_read_most(stream, piece, COPY_BYTES, err);
+    if (got <= 0)
+      return (int)got;
+    if (sink->ops->append(sink, piece, (size_t)got, err) < 0)
+      return -1;
+  }
+}
+
+static int
+push_into_archive(struct pushing *pushing, char **ret_digest, struct error **err)
+{
+  const struct push_file_options *options = pushing->options;
+  const struct sink_options sink_options = {.disk_name = options->push.name,
+                                            .platform = options->push.platform,
+                                            .layer_gzip = options->push.is_compressed,
+                                            .ret_digest = ret_digest};
+  struct sink *sink;
+  atomic_store(&options->progress->total, pushing->source->size);
+  if (sink_open(options->url, &sink_options, pushing->source->size, &sink, err) < 0)
+    return -1;
+  int r = copy_into(pushing, sink, err);
+  if (r == 0)
+    r = sink->ops->commit(sink, err);
+  if (r < 0)
+    sink->ops->abort(sink);
+  sink->ops->close(sink);
+  return r;
+}
+
+/* ---- into a registry ----------------------------------------------------------------------------
+ */
+
+static int
+push_into_registry(struct pushing *pushing, char **ret_digest, struct error **err)
+{
+  const struct push_file_options *options = pushing->options;
+  struct progress *progress = options->progress;
+  const struct push_content content = {
+      .size = pushing->source->size, .open = open_content, .context = pushing};
+  atomic_store(&progress->total, 2 * content.size);
+  if (container_disk_push(options->url, &options->push, &content, true, ret_digest, err) < 0)
+    return -1;
+  /* Once was enough where the registry had it. */
+  atomic_store(&progress->position, atomic_load(&progress->total));
+  return 0;
+}
+
 int
 push_file(const struct push_file_options *options, char **ret_digest, struct error **err)
 {
   struct pushing pushing = {.options = options};
-  struct progress *progress = options->progress;
+  bool is_archive =
+      strncasecmp(options->url, ARCHIVE_NAME_SCHEME, strlen(ARCHIVE_NAME_SCHEME)) == 0;
   int r = open_source(&pushing, err);
-  if (r == 0) {
-    const struct push_content content = {
-        .size = pushing.source->size, .open = open_content, .context = &pushing};
-    atomic_store(&progress->total, 2 * content.size);
-    r = container_disk_push(options->url, &options->push, &content, true, ret_digest, err);
-    if (r == 0) /* once was enough where the registry had it */
-      atomic_store(&progress->position, atomic_load(&progress->total));
-  }
+  if (r == 0)
+    r = (is_archive ? push_into_archive : push_into_registry)(&pushing, ret_digest, err);
   source_close(pushing.source);
   free(pushing.identity);
   return r;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pushes an image file to a registry as a container disk, as it is. It is read twice: first to
- * learn the digest of its layer, and then, unless the registry has that, to send it. */
+ * learn the digest of its layer, and then, unless the registry has that, to send it. Or puts it
+ * into an archive, where the digest is filled in behind it. */
 #ifndef POPULATOR_TRANSFER_PUSH_H
 #define POPULATOR_TRANSFER_PUSH_H
 
@@ -9,7 +10,7 @@
 
 struct push_file_options {
   const char *path;
-  const char *url; /* docker://… */
+  const char *url; /* docker://…, oci-archive:… */
   struct push_options push;
   struct progress *progress;
 };

@@ -104,17 +104,36 @@ resolvable(const char *host)
   return is_local ? suffix + 1 : host;
 }
 
-static int
-add_host(struct net_policy *policy, const char *host, uint16_t port, struct error **err)
+/* Where a web server leads its clients to. */
+static void
+add_web(struct net_policy *policy, const struct addrinfo *found, uint16_t port, bool allow_local)
 {
-  struct addrinfo *found = NULL;
+  const uint16_t ports[] = {HTTP_PORT, HTTPS_PORT, port};
+  const size_t count = sizeof(ports) / sizeof(ports[0]);
+  bool is_private = false;
+  for (const struct addrinfo *at = found; at; at = at->ai_next) {
+    is_private = is_private || net_policy_is_private_host(at->ai_addr);
+    net_policy_add_host(policy, at->ai_addr, HTTP_PORT, HTTP_PORT);
+    net_policy_add_host(policy, at->ai_addr, HTTPS_PORT, HTTPS_PORT);
+    if (allow_local)
+      net_policy_add_host(policy, at->ai_addr, 1, UINT16_MAX);
+  }
+  for (size_t i = 0; i < count; i++) {
+    net_policy_add_public(policy, ports[i]);
+    if (is_private && i < count - 1) /* a port that somebody chose may be that of anything inside */
+      net_policy_add_private(policy, ports[i]);
+    if (allow_local)
+      net_policy_add_any(policy, ports[i]);
+  }
+}
+
+static int
+resolve(const char *host, struct addrinfo **ret_found, struct error **err)
+{
   struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
-  int r = getaddrinfo(resolvable(host), NULL, &hints, &found);
+  int r = getaddrinfo(resolvable(host), NULL, &hints, ret_found);
   if (r != 0)
     return error_set(err, ERROR_UNAVAILABLE, "resolve '%s': %s", host, gai_strerror(r));
-  for (const struct addrinfo *at = found; at; at = at->ai_next)
-    net_policy_add_host(policy, at->ai_addr, port, port);
-  freeaddrinfo(found);
   return 0;
 }
 
@@ -144,26 +163,36 @@ add_unix(struct net_policy *policy, const char *url)
   net_policy_add_path(policy, path);
 }
 
+static int
+add_server(struct net_policy *policy, const struct scheme *scheme, const char *authority,
+           bool allow_local, struct error **err)
+{
+  CLEANUP(freep) char *host = NULL;
+  CLEANUP(freep) char *port_text = NULL;
+  split_authority(authority, &host, &port_text);
+  uint64_t port = scheme->port;
+  if (!*host || (port_text && (text_to_u64(port_text, 10, &port) < 0 || port > UINT16_MAX)))
+    return error_set(err, ERROR_INVALID_ARGUMENT, "the URL names no host and port");
+  struct addrinfo *found = NULL;
+  if (resolve(host, &found, err) < 0)
+    return -1;
+  for (const struct addrinfo *at = found; at; at = at->ai_next)
+    net_policy_add_host(policy, at->ai_addr, (uint16_t)port, (uint16_t)port);
+  if (scheme->is_web)
+    add_web(policy, found, (uint16_t)port, allow_local);
+  freeaddrinfo(found);
+  return 0;
+}
+
 int
-sandbox_network_add_url(struct net_policy *policy, const char *url, struct error **err)
+sandbox_network_add_url(struct net_policy *policy, const char *url, bool allow_local,
+                        struct error **err)
 {
   if (text_starts_with(url, "nbd+unix:") || text_starts_with(url, "nbds+unix:"))
     add_unix(policy, url);
   for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
-    if (!text_starts_with(url, schemes[i].prefix))
-      continue;
-    CLEANUP(freep) char *host = NULL;
-    CLEANUP(freep) char *port_text = NULL;
-    split_authority(url + strlen(schemes[i].prefix), &host, &port_text);
-    uint64_t port = schemes[i].port;
-    if (!*host || (port_text && (text_to_u64(port_text, 10, &port) < 0 || port > UINT16_MAX)))
-      return error_set(err, ERROR_INVALID_ARGUMENT, "the URL names no host and port");
-    if (schemes[i].is_web) {
-      net_policy_add_public(policy, HTTP_PORT);
-      net_policy_add_public(policy, HTTPS_PORT);
-      net_policy_add_public(policy, (uint16_t)port);
-    }
-    return add_host(policy, host, (uint16_t)port, err);
+    if (text_starts_with(url, schemes[i].prefix))
+      return add_server(policy, &schemes[i], url + strlen(schemes[i].prefix), allow_local, err);
   }
   return 0;
 }

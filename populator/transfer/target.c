@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "populator/transfer/target.h"
 
+#include <string.h>
+
 #include "lib/base/memory.h"
 #include "lib/ceph/blob.h"
 #include "lib/ceph/directory.h"
@@ -12,8 +14,6 @@
 #include "populator/transfer/import_owner.h"
 #include "populator/transfer/remains.h"
 #include "populator/transfer/target_parts.h"
-
-#define GROWING_UNIT_BYTES ((uint64_t)1 << 20)
 
 void
 target_close(struct target *target)
@@ -58,6 +58,12 @@ target_name(const struct target *target)
   return target->name;
 }
 
+uint64_t
+target_size(const struct target *target)
+{
+  return target->size_bytes;
+}
+
 const char *
 target_spool_name(const struct target *target)
 {
@@ -85,7 +91,7 @@ target_make_room(struct target *target, uint64_t end, struct error **err)
 int
 target_set_end(struct target *target, uint64_t end, struct error **err)
 {
-  uint64_t size = (end + GROWING_UNIT_BYTES - 1) / GROWING_UNIT_BYTES * GROWING_UNIT_BYTES;
+  uint64_t size = target_disk_bytes(end);
   if (!target->is_growing || size == target->size_bytes)
     return 0;
   return image_cut(target->image, size, err);
@@ -165,4 +171,40 @@ target_discard(struct target *target, struct error **err)
     r = target_remove(target, err);
   target_close(target);
   return r;
+}
+
+/* Whether the image is one that an import has begun. */
+static int
+look_for_mark(struct target *target, bool *ret_is_begun, struct error **err)
+{
+  CLEANUP(error_freep) struct error *failure = NULL;
+  struct header header;
+  if (header_read(target->location, target->id, &header, &failure) < 0) {
+    *ret_is_begun = false;
+    return failure->code == ERROR_NOT_FOUND ? 0
+                                            : error_set(err, failure->code, "%s", failure->message);
+  }
+  const char *mark = string_map_get(&header.metadata, TARGET_IMPORTING_KEY);
+  *ret_is_begun = mark && strcmp(mark, target->id) == 0;
+  header_clear(&header);
+  return 0;
+}
+
+int
+target_clear_up(struct location *location, const char *name, struct error **err)
+{
+  CLEANUP(target_closep) struct target *target = xcalloc(1, sizeof(*target));
+  CLEANUP(error_freep) struct error *failure = NULL;
+  char *id = NULL;
+  bool is_begun;
+  target->name = xstrdup(name);
+  if (location_reopen(location, &target->location, err) < 0)
+    return -1;
+  if (directory_id_of(target->location, name, &id, &failure) < 0)
+    return failure->code == ERROR_NOT_FOUND ? remains_remove(target->location, name, NULL, err)
+                                            : error_set(err, failure->code, "%s", failure->message);
+  target_set_id(target, id);
+  if (look_for_mark(target, &is_begun, err) < 0)
+    return -1;
+  return is_begun ? target_remove(target, err) : 0;
 }

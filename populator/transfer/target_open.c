@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What there is under the name of a target: nothing, and it is made; what an import of the same
  * thing has begun, and it is taken up; what another has begun, and it is made anew; or what is none
- * of ours, and it is left alone. */
+ * of ours, and it is left alone. An image that is to be filled is emptied in place of that. */
 #include <string.h>
 
 #include "lib/base/log.h"
@@ -9,7 +9,9 @@
 #include "lib/ceph/blob.h"
 #include "lib/ceph/directory.h"
 #include "lib/ceph/header.h"
+#include "lib/ceph/image_change.h"
 #include "lib/ceph/unfinished.h"
+#include "populator/transfer/import_done.h"
 #include "populator/transfer/import_owner.h"
 #include "populator/transfer/remains.h"
 #include "populator/transfer/target_parts.h"
@@ -28,13 +30,16 @@ static int
 mark(struct target *target, const struct target_options *options, struct error **err)
 {
   struct string_map set = {0};
+  struct string_map remove = {0};
   CLEANUP(freep) char *owner = import_owner_text(target->location->cluster);
   string_map_set(&set, TARGET_IMPORTING_KEY, target->id);
   string_map_set(&set, IMPORT_OWNER_KEY, owner);
   string_map_set(&set, KEY_SOURCE, options->source_label);
+  import_done_list(&remove);
   int r = header_update_metadata_if(target->location, target->id, UNFINISHED_DOOMED, NULL, &set,
-                                    NULL, err);
+                                    &remove, err);
   string_map_clear(&set);
+  string_map_clear(&remove);
   return r;
 }
 
@@ -98,7 +103,7 @@ take_up(struct target *target, const struct target_options *options, const struc
         struct checkpoint *checkpoint, struct error **err)
 {
   target->size_bytes = header->size_bytes;
-  if (!target->is_growing && header->size_bytes < options->virtual_size)
+  if (options->virtual_size != TARGET_SIZE_UNKNOWN && header->size_bytes < options->virtual_size)
     return error_set(err, ERROR_OUT_OF_RANGE,
                      "the content has %llu bytes, image '%s/%s' has only %llu",
                      (unsigned long long)options->virtual_size, target->location->label,
@@ -106,6 +111,22 @@ take_up(struct target *target, const struct target_options *options, const struc
   if (is_marked(&header->metadata, TARGET_IMPORTING_KEY, target->id))
     load_checkpoint(target, options, checkpoint);
   return mark(target, options, err);
+}
+
+/* Zeros are never written, so whatever an image that was there holds would show through where the
+ * content has none: another import's, or what is none of ours. The checkpoint goes first: of that
+ * other import, it tells of data that is about to go. */
+static int
+empty_unless_resumed(struct target *target, const struct checkpoint *checkpoint, struct error **err)
+{
+  bool is_blank;
+  if (checkpoint->identity)
+    return 0;
+  if (target_discard_spool(target, err) < 0 ||
+      blob_remove(target->location, target->checkpoint_name, err) < 0 ||
+      image_is_blank(target->image, &is_blank, err) < 0)
+    return -1;
+  return is_blank ? 0 : image_empty(target->image, err);
 }
 
 static int
@@ -179,8 +200,6 @@ open_found(struct target *target, const struct target_options *options,
                                    target->location->label, target->name);
     if (r == 0)
       r = take_up(target, options, &header, checkpoint, err);
-    if (r == 0 && !checkpoint->identity)
-      r = target_discard_spool(target, err);
     if (has_header)
       header_clear(&header);
     return r;
@@ -227,6 +246,8 @@ target_open(struct location *location, const struct target_options *options,
   }
   if (r == 0)
     r = image_open(target->location, target->id, &target->image, err);
+  if (r == 0 && target->is_existing)
+    r = empty_unless_resumed(target, &checkpoint, err);
   if (r < 0) {
     checkpoint_clear(&checkpoint);
     return -1;

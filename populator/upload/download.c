@@ -31,6 +31,7 @@ struct download {
   struct exchange exchange;
   struct downloads *all;
   struct kube_object *object; /* the export */
+  struct watched_object watched;
   struct worker_process *worker;
   int pipe; /* what the worker writes */
   bool is_worker_over;
@@ -80,7 +81,7 @@ check_there(const struct download *download, bool is_certain, struct error **err
   if (!now && kube_get(populator->client, &virtual_machine_volume_exports, object->ns, object->name,
                        &now, err) < 0)
     return -1;
-  if (now->is_deleting || strcmp(now->uid, object->uid) != 0)
+  if (!kube_object_stays(now, object))
     return error_set(err, ERROR_ABORTED, "the export was deleted meanwhile");
   return 0;
 }
@@ -191,6 +192,7 @@ close_download(struct exchange *exchange)
 {
   struct download *download = (struct download *)exchange;
   struct populator *populator = download->all->populator;
+  object_watch_remove(download->all->watch, &download->watched);
   if (download->pipe >= 0)
     (void)close(download->pipe);
   worker_process_free(download->worker);
@@ -271,8 +273,11 @@ serve(struct downloads *all, struct http_call *call, const struct upload_request
   if (!download)
     return NULL;
   download->object = TAKE(object);
-  if (begin(download, call, err) == 0)
+  if (begin(download, call, err) == 0) {
+    object_watch_add(all->watch, &download->watched, call, all->populator->exports,
+                     download->object);
     return &download->exchange;
+  }
   close_download(&download->exchange);
   return NULL;
 }

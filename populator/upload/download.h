@@ -12,10 +12,12 @@
 
 #include "populator/controllers/populator.h"
 #include "populator/upload/exchange.h"
+#include "populator/upload/object_watch.h"
 #include "populator/upload/upload_request.h"
 
 struct downloads {
   struct populator *populator;
+  struct object_watch *watch;
   const char *worker; /* the imprint command */
   unsigned max;       /* at once */
   atomic_uint running;

@@ -18,6 +18,8 @@
 #define SLOW_MS 60000
 #define SLOW_BYTES_PER_SECOND 1024
 #define WAIT_LOOK_MS 200
+/* Until a file that is of no use is known to be so. */
+#define REFUSAL_S 5
 /* An image file may be larger than its disk by tables and by snapshots of its own, not by more. */
 #define FILE_OVERHEAD_BYTES ((uint64_t)256 << 20)
 
@@ -28,6 +30,7 @@ struct upload {
   struct upload_request request;
   char *checksum; /* what the request points at must stay */
   struct upload_session *session;
+  struct watched_object watched;
   uint64_t received;
   int64_t began_ms;
 };
@@ -158,6 +161,7 @@ leave(struct upload *upload)
 {
   if (!upload->session)
     return;
+  object_watch_remove(upload->all->watch, &upload->watched);
   upload_session_close(TAKE(upload->session));
   (void)atomic_fetch_sub(&upload->all->running, 1);
 }
@@ -181,11 +185,32 @@ close_upload(struct exchange *exchange)
   upload_free((struct upload *)exchange);
 }
 
+/* The file is of no use: the image says so too. */
+static void
+refuse(struct upload *upload, struct http_call *call, const struct error *failure)
+{
+  CLEANUP(error_freep) struct error *trouble = NULL;
+  CLEANUP(kube_object_releasep) struct kube_object *image = NULL;
+  int r = upload_session_refuse(upload->session, failure->message, &trouble);
+  leave(upload);
+  if (upload->request.wait_s < REFUSAL_S)
+    upload->request.wait_s = REFUSAL_S;
+  if (r == 0 && find_image(upload->all, &upload->request, &image, &trouble) == 0 &&
+      await_outcome(upload, &image, &trouble) == 0)
+    answer_progress(call, 422, upload->request.kind, image);
+  else
+    answer_error_as(call, 422, METHODS, failure);
+}
+
 /* What has come is kept, and the client is told how much that is. */
 static void
 give_up(struct upload *upload, struct http_call *call, const struct error *failure)
 {
   log_warn("upload to %s/%s: %s", upload->request.ns, upload->request.name, failure->message);
+  if (upload_session_is_refused(upload->session)) {
+    refuse(upload, call, failure);
+    return;
+  }
   upload_session_settle(upload->session);
   answer_number(call, "Upload-Offset", upload_session_offset(upload->session));
   leave(upload);
@@ -276,6 +301,8 @@ begin_put(struct uploads *uploads, struct http_call *call, const struct upload_r
       open_session(upload, &offset, &failure) == 0) {
     log_info("upload to %s/%s: from byte %" PRIu64 " of %" PRIu64, request->ns, request->name,
              request->first, request->total);
+    object_watch_add(uploads->watch, &upload->watched, call,
+                     request->kind->mirror(uploads->populator), image);
     return &TAKE(upload)->exchange;
   }
   if (offset != UINT64_MAX)

@@ -9,10 +9,12 @@
 #include <stdatomic.h>
 
 #include "populator/upload/exchange.h"
+#include "populator/upload/object_watch.h"
 #include "populator/upload/upload_session.h"
 
 struct uploads {
   struct populator *populator;
+  struct object_watch *watch;
   struct upload_sessions sessions;
   uint64_t max_bytes; /* of a file */
   unsigned max;       /* at once */

@@ -92,6 +92,7 @@ set_up(struct upload_server *server, const struct upload_server_options *options
 {
   CLEANUP(freep) char *holder = xasprintf("%s/upload", options->identity);
   server->uploads.populator = options->populator;
+  server->uploads.watch = object_watch_start();
   server->uploads.sessions =
       (struct upload_sessions){.populator = options->populator,
                                .worker = options->worker,
@@ -100,6 +101,7 @@ set_up(struct upload_server *server, const struct upload_server_options *options
   server->uploads.max_bytes = options->max_bytes;
   server->uploads.max = options->max_uploads;
   server->downloads.populator = options->populator;
+  server->downloads.watch = server->uploads.watch;
   server->downloads.worker = options->worker;
   server->downloads.max = options->max_uploads;
 }
@@ -134,6 +136,7 @@ upload_server_stop(struct upload_server *server)
     return;
   atomic_store(&server->downloads.is_stopping, true);
   http_server_stop(server->http);
+  object_watch_stop(server->uploads.watch);
   keyed_locks_free(server->uploads.sessions.locks);
   upload_leases_free(server->uploads.sessions.leases);
   free(server);

@@ -9,6 +9,8 @@
 #include "lib/base/log.h"
 #include "lib/base/memory.h"
 #include "populator/controllers/upload_record.h"
+#include "populator/upload/upload_place.h"
+#include "populator/upload/upload_probe.h"
 #include "populator/upload/upload_worker.h"
 
 #define LEASE_RENEW_MS (UPLOAD_LEASE_S * 1000 / 3)
@@ -18,6 +20,9 @@
 #define WRITE_MS 120000
 #define FINISH_MS 120000
 #define CLOSE_MS 10000
+#define VOLUME_MS 8000
+/* The file is here, and more than a moment is needed for what is left to do with it. */
+#define LEAVE_MS 5000
 #define LOOK_MS 250
 
 struct upload_session {
@@ -27,9 +32,13 @@ struct upload_session {
   struct keyed_lock *lock;
   struct kube_lease *lease;
   struct upload_worker *worker;
-  bool is_finished;  /* the worker has come to its end */
-  bool is_settled;   /* there is no more to be put on record */
-  uint64_t recorded; /* bytes that are safe, as the status says */
+  struct buffer beginning; /* of a file that is not known yet, until there is a worker */
+  bool is_direct;          /* it is imported as it comes */
+  bool is_refused;         /* the file is of no use */
+  uint64_t skip;           /* bytes that are sent and known already */
+  bool is_finished;        /* the worker has come to its end */
+  bool is_settled;         /* there is no more to be put on record */
+  uint64_t recorded;       /* bytes that are safe, as the status says */
   int64_t renew_at_ms;
   int64_t record_at_ms;
 };
@@ -72,49 +81,6 @@ take_lease(struct upload_session *session, struct error **err)
   CLEANUP(freep) char *name = xasprintf("upload-%s", session->image->uid);
   session->renew_at_ms = clock_now_ms() + LEASE_RENEW_MS;
   return upload_leases_take(session->all->leases, name, &session->lease, err);
-}
-
-/* What goes on may promise its checksum later than at its beginning, but no other one. */
-static int
-keep_promise(struct upload_session *session, const struct upload_record *upload, struct error **err)
-{
-  const char *promised = session->request->checksum;
-  if (!promised || (upload->checksum && strcasecmp(promised, upload->checksum) == 0))
-    return 0;
-  if (upload->checksum)
-    return error_set(err, ERROR_INVALID_ARGUMENT,
-                     "X-Checksum is another one than this upload began with, %.200s: go on with "
-                     "that, or begin anew at 0",
-                     upload->checksum);
-  return upload_record_promise(session->all->populator, session->request->kind, session->image,
-                               promised, err);
-}
-
-/* From the beginning, or from where it was left. */
-static int
-place(struct upload_session *session, char **ret_handle, uint64_t *ret_offset, struct error **err)
-{
-  const struct upload_request *request = session->request;
-  struct upload_record upload;
-  upload_record_look(session->image, &upload);
-  if (upload.size > 0 && upload.offset == upload.size) {
-    *ret_offset = upload.offset;
-    return error_set(err, ERROR_FAILED_PRECONDITION, "all of it has been uploaded already");
-  }
-  if (request->first == 0)
-    return upload_record_begin(session->all->populator, request->kind, session->image,
-                               request->total, request->checksum, ret_handle, err);
-  if (upload.handle && request->total == upload.size && request->first == upload.offset) {
-    if (keep_promise(session, &upload, err) < 0)
-      return -1;
-    *ret_handle = xstrdup(upload.handle);
-    return 0;
-  }
-  *ret_offset = upload.offset;
-  return error_set(err, ERROR_FAILED_PRECONDITION,
-                   "Content-Range: %" PRIu64 " bytes of %" PRIu64
-                   " are here: go on from there, or begin anew at 0",
-                   upload.offset, upload.size);
 }
 
 /* ---- while it lasts ---------------------------------------------------------------------------
@@ -170,9 +136,11 @@ check_on(struct upload_session *session, struct error **err)
   const struct kube_object *image = session->image;
   CLEANUP(kube_object_releasep)
   struct kube_object *now = kube_mirror_get(kind->mirror(populator), image->ns, image->name);
-  if (!now && kube_get(populator->client, kind->kind, image->ns, image->name, &now, err) < 0)
-    return -1; /* the copy may be behind, the server is not */
-  if (now->is_deleting || strcmp(now->uid, image->uid) != 0)
+  CLEANUP(error_freep) struct error *failure = NULL;
+  if (!now && kube_get(populator->client, kind->kind, image->ns, image->name, &now, &failure) < 0 &&
+      failure->code != ERROR_NOT_FOUND) /* the copy may be behind, the server is not */
+    return error_set(err, failure->code, "%s", failure->message);
+  if (!now || !kube_object_stays(now, image))
     return error_set(err, ERROR_FAILED_PRECONDITION, "'%s/%s' was deleted meanwhile", image->ns,
                      image->name);
   if (now->generation > image->generation)
@@ -205,25 +173,126 @@ await_worker(struct upload_session *session, struct error **err)
                    "that lasts half a minute: try again");
 }
 
+/* What is on record is more than there is. */
 static int
-start_worker(struct upload_session *session, const char *handle, struct error **err)
+go_back(struct upload_session *session, uint64_t offset, uint64_t *ret_offset, struct error **err)
 {
   const struct upload_request *request = session->request;
+  *ret_offset = session->recorded = offset;
+  if (upload_record_advance(session->all->populator, request->kind, session->image, request->total,
+                            offset, err) < 0)
+    return -1;
+  return error_set(err, ERROR_FAILED_PRECONDITION,
+                   "what was sent before is not there any more: begin anew at %" PRIu64, offset);
+}
+
+/* The worker does not begin where it should. */
+static int
+check_wanted(struct upload_session *session, uint64_t *ret_offset, struct error **err)
+{
+  uint64_t wanted = upload_worker_wanted(session->worker);
+  uint64_t first = session->request->first;
+  if (wanted < first)
+    return go_back(session, wanted, ret_offset, err);
+  session->skip = wanted - first; /* a populator died before it could put that on record */
+  return 0;
+}
+
+static int
+start(struct upload_session *session, struct error **err)
+{
+  const struct upload_request *request = session->request;
+  CLEANUP(freep) char *url = NULL;
+  CLEANUP(freep) char *token = NULL;
+  struct upload_record upload;
+  upload_record_look(session->image, &upload);
+  if (upload_record_source(session->image, &url, &token, err) < 0)
+    return -1;
   const struct upload_worker_options options = {
       .program = session->all->worker,
       .clusters = session->all->populator->clusters_file,
-      .handle = handle,
+      .handle = upload.into ? upload.into : upload.handle,
       .first = request->first,
       .total = request->total,
+      .id = upload.into ? upload.id : NULL,
+      .token = token,
+      .checksum = upload_place_checksum(request, session->image),
   };
+  session->is_direct = upload.into != NULL;
   session->recorded = request->first;
   session->record_at_ms = clock_now_ms() + RECORD_MS;
-  if (upload_worker_start(&options, &session->worker, err) < 0)
+  return upload_worker_start(&options, &session->worker, err);
+}
+
+static int
+start_worker(struct upload_session *session, uint64_t *ret_offset, struct error **err)
+{
+  CLEANUP(error_freep) struct error *failure = NULL;
+  if (start(session, err) < 0)
     return -1;
-  if (await_worker(session, err) == 0)
+  if (await_worker(session, &failure) == 0 && check_wanted(session, ret_offset, &failure) == 0)
     return 0;
   session->is_settled = true; /* it was sent nothing */
-  return -1;
+  if (session->is_direct && session->request->first > 0 && failure->code == ERROR_NOT_FOUND)
+    return go_back(session, 0, ret_offset, err);
+  return error_set(err, failure->code, "%s", failure->message);
+}
+
+/* ---- a file that begins -----------------------------------------------------------------------
+ */
+
+/* Whether the import says what is wrong with it, when all of it is here. */
+static bool
+is_of_the_file(enum error_code code)
+{
+  return code == ERROR_INVALID_ARGUMENT || code == ERROR_FAILED_PRECONDITION ||
+         code == ERROR_OUT_OF_RANGE;
+}
+
+/* The volume that it is imported to as it comes; *ret_handle is NULL when it cannot be, or it
+ * cannot be told. One that was made for another file may be about to go. */
+static int
+make_own_volume(struct upload_session *session, char **ret_handle, struct error **err)
+{
+  const struct upload_request *request = session->request;
+  struct populator *populator = session->all->populator;
+  int64_t deadline_ms = clock_now_ms() + VOLUME_MS;
+  struct upload_probe probe = {0};
+  if (session->beginning.len == UPLOAD_PROBE_BYTES || session->beginning.len == request->total)
+    upload_probe(session->all->worker, session->beginning.data, session->beginning.len,
+                 request->total, &probe);
+  while (probe.is_direct) {
+    CLEANUP(error_freep) struct error *failure = NULL;
+    if (request->kind->make_volume(populator, session->image, probe.disk_bytes, ret_handle,
+                                   &failure) == 0 ||
+        is_of_the_file(failure->code))
+      break;
+    if (failure->code != ERROR_UNAVAILABLE || clock_now_ms() >= deadline_ms ||
+        !kube_client_sleep(populator->client, LOOK_MS))
+      return error_set(err, failure->code, "%s", failure->message);
+    if (look_at_image(session, err) < 0 || keep_lease(session, err) < 0)
+      return -1;
+  }
+  return look_at_image(session, err);
+}
+
+/* Enough has come to tell what it is. */
+static int
+begin(struct upload_session *session, struct error **err)
+{
+  const struct upload_request *request = session->request;
+  CLEANUP(freep) char *own = NULL;
+  CLEANUP(freep) char *handle = NULL;
+  uint64_t offset;
+  if (make_own_volume(session, &own, err) < 0)
+    return -1;
+  const struct upload_beginning beginning = {
+      .size = request->total, .checksum = request->checksum, .into = own};
+  if (upload_record_begin(session->all->populator, request->kind, session->image, &beginning,
+                          &handle, err) < 0)
+    return -1;
+  /* What is recorded next is compared with how it is now. */
+  return look_at_image(session, err) < 0 ? -1 : start_worker(session, &offset, err);
 }
 
 /* ---- from outside -----------------------------------------------------------------------------
@@ -233,7 +302,6 @@ static int
 open_session(struct upload_session *session, uint64_t *ret_offset, struct error **err)
 {
   struct populator *populator = session->all->populator;
-  CLEANUP(freep) char *handle = NULL;
   if (look_at_image(session, err) < 0 || take_lock(session, err) < 0 ||
       take_lease(session, err) < 0)
     return -1;
@@ -241,9 +309,12 @@ open_session(struct upload_session *session, uint64_t *ret_offset, struct error 
   if (look_at_image(session, err) < 0 ||
       kube_add_finalizer(populator->client, session->request->kind->kind, session->image,
                          FINALIZER_CLEANUP, err) < 0 ||
-      place(session, &handle, ret_offset, err) < 0)
+      upload_place_check(populator, session->request, session->image, &session->recorded, err) <
+          0) {
+    *ret_offset = session->recorded;
     return -1;
-  return start_worker(session, handle, err);
+  }
+  return session->request->first == 0 ? 0 : start_worker(session, ret_offset, err);
 }
 
 int
@@ -259,18 +330,32 @@ upload_session_open(struct upload_sessions *sessions, const struct upload_reques
   return 0;
 }
 
-int
-upload_session_write(struct upload_session *session, const void *data, size_t len,
-                     struct error **err)
+/* The worker has ended, and this is why. */
+static int
+blame(struct upload_session *session, const struct error *failure)
 {
-  const char *text = data;
+  enum error_code code = failure->code;
+  session->is_refused =
+      session->is_direct && (code == ERROR_INVALID_ARGUMENT || code == ERROR_DATA_LOSS ||
+                             code == ERROR_OUT_OF_RANGE || code == ERROR_UNIMPLEMENTED);
+  return -1;
+}
+
+static int
+feed(struct upload_session *session, const char *data, size_t len, struct error **err)
+{
   int64_t stalled_at_ms = clock_now_ms() + WRITE_MS;
+  size_t known = session->skip < len ? (size_t)session->skip : len;
+  session->skip -= known;
+  data += known;
+  len -= known;
   while (len > 0) {
     size_t taken;
-    if (check_on(session, err) < 0 ||
-        upload_worker_offer(session->worker, text, len, LOOK_MS, &taken, err) < 0)
+    if (check_on(session, err) < 0)
       return -1;
-    text += taken;
+    if (upload_worker_offer(session->worker, data, len, LOOK_MS, &taken, err) < 0)
+      return blame(session, *err);
+    data += taken;
     len -= taken;
     if (taken > 0)
       stalled_at_ms = clock_now_ms() + WRITE_MS;
@@ -282,32 +367,97 @@ upload_session_write(struct upload_session *session, const void *data, size_t le
   return upload_worker_hear(session->worker, err) < 0 ? -1 : record_if_possible(session, err);
 }
 
-/* The worker comes to its end, because there is no more. */
+/* Gathers what is needed to tell what it is; *used is that much of the data. */
+static int
+gather(struct upload_session *session, const char *data, size_t len, size_t *ret_used,
+       struct error **err)
+{
+  uint64_t length = session->request->length;
+  size_t needed = length < UPLOAD_PROBE_BYTES ? (size_t)length : UPLOAD_PROBE_BYTES;
+  size_t missing = needed - session->beginning.len;
+  *ret_used = len < missing ? len : missing;
+  (void)buffer_append(&session->beginning, data, *ret_used);
+  if (session->beginning.len < needed)
+    return check_on(session, err);
+  if (begin(session, err) < 0 ||
+      feed(session, session->beginning.data, session->beginning.len, err) < 0)
+    return -1;
+  buffer_clear(&session->beginning);
+  return 0;
+}
+
+int
+upload_session_write(struct upload_session *session, const void *data, size_t len,
+                     struct error **err)
+{
+  size_t used = 0;
+  if (!session->worker && gather(session, data, len, &used, err) < 0)
+    return -1;
+  return session->worker ? feed(session, (const char *)data + used, len - used, err) : 0;
+}
+
+/* The worker comes to its end, because there is no more. What it does with a file that is here can
+ * be gone on with by whoever imports it. */
 static int
 drain(struct upload_session *session, int64_t timeout_ms, struct error **err)
 {
-  int64_t deadline_ms = clock_now_ms() + timeout_ms;
+  int64_t began_ms = clock_now_ms();
   do {
     if (upload_worker_finish(session->worker, LOOK_MS, &session->is_finished, err) < 0) {
       session->is_finished = true;
-      return -1;
+      return blame(session, *err);
     }
     if (session->is_finished)
       return 0;
+    if (session->is_direct && clock_now_ms() > began_ms + LEAVE_MS &&
+        upload_worker_safe(session->worker) == session->request->total)
+      return 0;
     if (keep_lease(session, err) < 0)
       return -1;
-  } while (clock_now_ms() < deadline_ms);
+  } while (clock_now_ms() < began_ms + timeout_ms);
   return error_set(err, ERROR_UNAVAILABLE, "Ceph takes nothing at the moment: try again");
+}
+
+/* An earlier worker may have ended well that nobody heard of: it knew nothing of this promise. */
+static int
+check_promise(struct upload_session *session, struct error **err)
+{
+  const char *promised = session->request->checksum;
+  const char *digest = upload_worker_digest(session->worker);
+  if (!promised || !digest || strcasecmp(promised, digest) == 0 ||
+      strncasecmp(promised, digest, strlen("sha256:")) != 0)
+    return 0;
+  session->is_refused = true;
+  return error_set(err, ERROR_DATA_LOSS, "checksum of the file is %s, not %.200s", digest,
+                   promised);
 }
 
 int
 upload_session_finish(struct upload_session *session, struct error **err)
 {
-  if (check_on(session, err) < 0 || drain(session, FINISH_MS, err) < 0 || record(session, err) < 0)
+  const struct upload_request *request = session->request;
+  if (check_on(session, err) < 0 || drain(session, FINISH_MS, err) < 0 ||
+      check_promise(session, err) < 0 || record(session, err) < 0)
     return -1;
-  if (session->recorded == session->request->first + session->request->length)
+  if (session->recorded >= request->first + request->length)
     return 0;
-  return error_set(err, ERROR_INTERNAL, "the worker lost a part of it");
+  return error_set(err, ERROR_ABORTED,
+                   "only %" PRIu64 " bytes could be made sure of: go on from there",
+                   session->recorded);
+}
+
+bool
+upload_session_is_refused(const struct upload_session *session)
+{
+  return session->is_refused;
+}
+
+int
+upload_session_refuse(struct upload_session *session, const char *reason, struct error **err)
+{
+  session->is_settled = true;
+  return upload_record_fail(session->all->populator, session->request->kind, session->image, reason,
+                            err);
 }
 
 void
@@ -334,5 +484,6 @@ upload_session_close(struct upload_session *session)
   kube_lease_free(session->lease);
   keyed_lock_release(session->lock);
   kube_object_release(session->image);
+  buffer_clear(&session->beginning);
   free(session);
 }

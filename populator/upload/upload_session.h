@@ -3,6 +3,9 @@
  * is put on record in the image's status, and only that is ever acknowledged: whoever goes on after
  * a crash, here or with another populator, goes on from there.
  *
+ * A file that begins is looked at first (upload_probe.h): most are imported as they come, the
+ * others are kept as they are (controllers/upload_record.h).
+ *
  * One at a time an image: by a lock within this process, by a lease among several. Nobody is kept
  * waiting for either. One thread. */
 #ifndef POPULATOR_UPLOAD_UPLOAD_SESSION_H
@@ -39,6 +42,11 @@ void upload_session_settle(struct upload_session *session);
 /* Settles it first. */
 void upload_session_close(struct upload_session *session);
 DEFINE_CLEANUP(struct upload_session *, upload_session_close)
+
+/* Whether it failed because the file is of no use, however often it is sent; and puts that, and the
+ * reason, on record. */
+bool upload_session_is_refused(const struct upload_session *session);
+int upload_session_refuse(struct upload_session *session, const char *reason, struct error **err);
 
 /* Bytes that are on record. */
 uint64_t upload_session_offset(const struct upload_session *session);

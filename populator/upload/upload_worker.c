@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,24 +16,47 @@
 
 struct upload_worker {
   struct worker_process *process;
-  int pipe; /* to it; -1: there is no more */
+  int pipe;       /* to it; -1: there is no more */
+  bool is_direct; /* an import */
   bool is_ready;
   bool is_over;
+  uint64_t total;
+  uint64_t wanted;
   uint64_t safe;
+  char *digest; /* or NULL */
 };
+
+static void
+add_import(const struct upload_worker_options *options, struct json_object *job)
+{
+  struct json_object *arguments = json_object_new_array();
+  CLEANUP(freep)
+  char *url = xasprintf("upload:%d:%" PRIu64 ":%s", WORKER_DATA_FD, options->total, options->id);
+  json_object_array_add(arguments, json_object_new_string(url));
+  json_put_at(job, arguments, "arguments");
+  json_put_at(job, json_object_new_boolean(true), "existing");
+  json_put_text(job, options->token, "token");
+  if (options->checksum)
+    json_put_text(job, options->checksum, "checksum");
+}
+
+static void
+add_receive(const struct upload_worker_options *options, struct json_object *job)
+{
+  json_put_at(job, json_object_new_array(), "arguments");
+  json_put_at(job, json_object_new_int64((int64_t)options->total), "size");
+  json_put_at(job, json_object_new_int64((int64_t)options->first), "offset");
+  json_put_at(job, json_object_new_int(WORKER_DATA_FD), "fd");
+}
 
 static struct json_object *
 job_of(const struct upload_worker_options *options)
 {
   struct json_object *job = json_object_new_object();
-  struct json_object *arguments = json_object_new_array();
   CLEANUP(freep) char *target = xasprintf("volume:%s", options->handle);
-  json_object_array_add(arguments, json_object_new_string(target));
-  json_put_at(job, arguments, "arguments");
+  (options->id ? add_import : add_receive)(options, job);
+  json_object_array_add(json_at(job, "arguments"), json_object_new_string(target));
   json_put_text(job, options->clusters, "clusters");
-  json_put_at(job, json_object_new_int64((int64_t)options->total), "size");
-  json_put_at(job, json_object_new_int64((int64_t)options->first), "offset");
-  json_put_at(job, json_object_new_int(WORKER_DATA_FD), "fd");
   json_put_at(job, json_object_new_boolean(true), "json");
   return job;
 }
@@ -52,6 +76,7 @@ upload_worker_free(struct upload_worker *worker)
     return;
   worker_process_free(worker->process);
   close_pipe(worker);
+  free(worker->digest);
   free(worker);
 }
 
@@ -63,23 +88,62 @@ upload_worker_start(const struct upload_worker_options *options, struct upload_w
   CLEANUP(upload_worker_freep) struct upload_worker *worker = xcalloc(1, sizeof(*worker));
   int ends[2];
   worker->pipe = -1;
-  worker->safe = options->first;
+  worker->safe = worker->wanted = options->first;
+  worker->total = options->total;
+  worker->is_direct = options->id != NULL;
   if (pipe2(ends, O_CLOEXEC) < 0)
     return error_set_errno(err, errno, "pipe");
   CLEANUP(closep) int from = ends[0];
   worker->pipe = ends[1];
   (void)fcntl(worker->pipe, F_SETFL, O_NONBLOCK);
   (void)fcntl(worker->pipe, F_SETPIPE_SZ, PIPE_BYTES);
-  if (worker_process_start(options->program, "receive", job, from, &worker->process, err) < 0)
+  const char *verb = worker->is_direct ? "import" : "receive";
+  if (worker_process_start(options->program, verb, job, from, &worker->process, err) < 0)
     return -1;
   *ret_worker = TAKE(worker);
   return 0;
 }
 
 uint64_t
+upload_worker_wanted(const struct upload_worker *worker)
+{
+  return worker->wanted;
+}
+
+const char *
+upload_worker_digest(const struct upload_worker *worker)
+{
+  return worker->digest;
+}
+
+uint64_t
 upload_worker_safe(const struct upload_worker *worker)
 {
   return worker->safe;
+}
+
+static void
+take_event(struct upload_worker *worker, struct json_object *object)
+{
+  const char *event = json_text(object, "event");
+  bool is_done = worker->is_direct && event && strcmp(event, "done") == 0;
+  int64_t safe = json_number(object, worker->is_direct ? "safe" : "position");
+  int64_t wanted = json_number(object, "offset");
+  if (event && strcmp(event, "ready") == 0) {
+    worker->is_ready = true;
+    if (worker->is_direct)
+      worker->safe = worker->wanted = wanted > 0 ? (uint64_t)wanted : 0;
+  }
+  if (is_done && !worker->is_ready) /* by an earlier one */
+    worker->wanted = worker->total;
+  worker->is_ready = worker->is_ready || is_done;
+  if (is_done) {
+    safe = (int64_t)worker->total;
+    free(worker->digest);
+    worker->digest = xstrdup(json_text(object, "digest"));
+  }
+  if (safe > 0 && (uint64_t)safe > worker->safe)
+    worker->safe = (uint64_t)safe;
 }
 
 /* What it says within so many milliseconds, and all that is there behind that. */
@@ -92,12 +156,7 @@ hear(struct upload_worker *worker, int timeout_ms, struct error **err)
       return -1;
     if (!object)
       return 0;
-    const char *event = json_text(object, "event");
-    int64_t position = json_number(object, "position");
-    if (event && strcmp(event, "ready") == 0)
-      worker->is_ready = true;
-    if (position > 0 && (uint64_t)position > worker->safe)
-      worker->safe = (uint64_t)position;
+    take_event(worker, object);
     timeout_ms = 0;
   }
   return 0;

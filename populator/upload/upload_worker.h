@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process that puts what a client sends into Ceph: `imprint receive`, at the other end of a
- * pipe. It says how much of it is safe. One thread. */
+/* The process that puts what a client sends into Ceph, at the other end of a pipe: `imprint import`
+ * for what is imported as it comes, `imprint receive` for what is kept as it is. It says how much
+ * of it is safe. One thread. */
 #ifndef POPULATOR_UPLOAD_UPLOAD_WORKER_H
 #define POPULATOR_UPLOAD_UPLOAD_WORKER_H
 
@@ -17,6 +18,10 @@ struct upload_worker_options {
   const char *handle;   /* of the volume that it goes to */
   uint64_t first;       /* byte of the file that is sent first … */
   uint64_t total;       /* … of so many */
+  /* Of one that is imported as it comes; else NULL. */
+  const char *id;       /* tells this file from others */
+  const char *token;    /* of the import, for whoever asks later what became of it */
+  const char *checksum; /* that it must have, or NULL */
 };
 
 int upload_worker_start(const struct upload_worker_options *options,
@@ -38,6 +43,12 @@ int upload_worker_finish(struct upload_worker *worker, int timeout_ms, bool *ret
                          struct error **err);
 /* Hears what it has said by now. */
 int upload_worker_hear(struct upload_worker *worker, struct error **err);
+/* Once it is ready: the byte of the file that it wants next, which need not be the one that was
+ * told.
+ */
+uint64_t upload_worker_wanted(const struct upload_worker *worker);
+/* Once all of it was imported: "sha256:…" of the file; else NULL. */
+const char *upload_worker_digest(const struct upload_worker *worker);
 /* Bytes from the beginning of the file on that are safe, as far as was heard. */
 uint64_t upload_worker_safe(const struct upload_worker *worker);
 

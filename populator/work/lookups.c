@@ -51,6 +51,7 @@ void
 lookup_view_clear(struct lookup_view *view)
 {
   json_object_put(view->result);
+  free(view->about);
   free(view->message);
   *view = (struct lookup_view){0};
 }
@@ -177,8 +178,8 @@ destroy(struct lookup *lookup)
 }
 
 void
-lookups_start(struct lookups *all, const char *key, const char *host, const char *verb,
-              struct json_object *job)
+lookups_start(struct lookups *all, const char *key, const char *about, const char *host,
+              const char *verb, struct json_object *job)
 {
   MUTEX_GUARD(&all->mutex);
   if (all->is_stopping || find(all, key)) {
@@ -191,7 +192,7 @@ lookups_start(struct lookups *all, const char *key, const char *host, const char
                             .host = xstrdup(host),
                             .verb = verb,
                             .job = job,
-                            .view = {.state = LOOKUP_RUNNING}};
+                            .view = {.state = LOOKUP_RUNNING, .about = xstrdup(about)}};
   pthread_attr_t attr;
   (void)pthread_attr_init(&attr);
   (void)pthread_attr_setstacksize(&attr, STACK_BYTES);
@@ -230,7 +231,9 @@ lookups_take(struct lookups *all, const char *key, struct lookup_view *ret_view)
     return;
   }
   MUTEX_GUARD(&all->mutex);
-  ret_view->state = find(all, key) ? LOOKUP_RUNNING : LOOKUP_NONE;
+  lookup = find(all, key);
+  ret_view->state = lookup ? LOOKUP_RUNNING : LOOKUP_NONE;
+  ret_view->about = lookup ? xstrdup(lookup->view.about) : NULL;
 }
 
 void

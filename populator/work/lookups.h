@@ -23,6 +23,7 @@ enum lookup_state { LOOKUP_NONE, LOOKUP_RUNNING, LOOKUP_DONE, LOOKUP_FAILED };
 
 struct lookup_view {
   enum lookup_state state;
+  char *about;                /* as it was given to lookups_start(); to be freed */
   struct json_object *result; /* of LOOKUP_DONE; to be put */
   enum error_code code;       /* of LOOKUP_FAILED … */
   char *message;              /* … to be freed */
@@ -33,9 +34,10 @@ void lookups_stop(struct lookups *lookups);
 void lookups_free(struct lookups *lookups);
 
 /* `imprint VERB` with the job on its standard input. Nothing happens when there is a lookup of that
- * key already. Takes the job; the verb is not copied. */
-void lookups_start(struct lookups *lookups, const char *key, const char *host, const char *verb,
-                   struct json_object *job);
+ * key already. about tells this question from others of the same key: what was asked before a
+ * change of it may be of no interest. Takes the job; the verb is not copied. */
+void lookups_start(struct lookups *lookups, const char *key, const char *about, const char *host,
+                   const char *verb, struct json_object *job);
 /* An answer is given once: then it is forgotten. */
 void lookups_take(struct lookups *lookups, const char *key, struct lookup_view *ret_view);
 void lookup_view_clear(struct lookup_view *view);

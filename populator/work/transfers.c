@@ -12,6 +12,7 @@
 #include "lib/base/log.h"
 #include "lib/base/memory.h"
 #include "lib/kube/kube_lease.h"
+#include "populator/work/places.h"
 #include "populator/work/worker_process.h"
 
 #define LEASE_S 15
@@ -29,14 +30,17 @@ struct transfer {
   char *key;
   char *lease_name;
   const char *verb;
+  char *about;
+  char *host; /* that it talks to; "": none */
   struct json_object *job;
   pthread_t thread;
   bool has_thread;
   int64_t counted; /* bytes that were moved, as it told last */
   /* of the mutex of all: */
+  struct place place;
   bool is_stopping;
-  struct transfer_view view;
-  int64_t fetched; /* bytes, as it told last: when there are more, its trouble is over */
+  bool is_outdated;          /* it will not run: its job is to be made anew */
+  struct transfer_view view; /* when more bytes were moved than before, its trouble is over */
 };
 
 struct transfers {
@@ -44,7 +48,7 @@ struct transfers {
   pthread_mutex_t mutex;
   pthread_cond_t changed; /* a place is free, or a transfer is to stop */
   TAILQ_HEAD(, transfer) list;
-  size_t running;
+  struct places places;
   bool is_stopping;
 };
 
@@ -56,6 +60,7 @@ transfers_new(const struct transfers_options *options)
   (void)pthread_mutex_init(&all->mutex, NULL);
   condition_init(&all->changed);
   TAILQ_INIT(&all->list);
+  places_init(&all->places, options->max_running);
   return all;
 }
 
@@ -92,53 +97,90 @@ pause_for(struct transfer *transfer, int64_t ms)
 /* ---- places -----------------------------------------------------------------------------------
  */
 
+/* False when it is to wait. */
 static bool
-has_place(struct transfers *all)
+queue(struct transfer *transfer)
 {
+  struct transfers *all = transfer->all;
   MUTEX_GUARD(&all->mutex);
-  return all->running < all->options.max_running;
+  places_queue(&all->places, &transfer->place);
+  return places_is_due(&all->places, &transfer->place);
+}
+
+/* Of a job: that of its store, or of the first URL. To be freed. */
+static char *
+host_of(struct json_object *job)
+{
+  struct json_object *arguments = json_at(job, "arguments");
+  const char *url = json_text(job, "s3-endpoint");
+  for (size_t i = 0; !url && i < json_count(arguments); i++) {
+    const char *argument = json_object_get_string(json_item(arguments, i));
+    url = argument && strstr(argument, "://") ? argument : NULL;
+  }
+  const char *host = url ? strstr(url, "://") : NULL;
+  return host ? xstrndup(host + 3, strcspn(host + 3, "/")) : xstrdup("");
 }
 
 static bool
 take_place(struct transfer *transfer)
 {
   struct transfers *all = transfer->all;
-  if (!has_place(all))
+  if (!queue(transfer))
     tell(transfer); /* that it waits */
   MUTEX_GUARD(&all->mutex);
-  while (!transfer->is_stopping && all->running >= all->options.max_running)
+  while (!transfer->is_stopping && !places_is_due(&all->places, &transfer->place))
     (void)pthread_cond_wait(&all->changed, &all->mutex);
   if (transfer->is_stopping)
-    return false;
-  all->running++;
-  return true;
+    places_leave(&all->places, &transfer->place);
+  else
+    places_take(&transfer->place);
+  (void)pthread_cond_broadcast(&all->changed);
+  return !transfer->is_stopping;
 }
 
 static void
 leave_place(struct transfer *transfer)
 {
   MUTEX_GUARD(&transfer->all->mutex);
-  transfer->all->running--;
+  places_leave(&transfer->all->places, &transfer->place);
   (void)pthread_cond_broadcast(&transfer->all->changed);
 }
 
 static bool
 is_wanted(struct transfer *transfer)
 {
-  return transfer->all->options.is_wanted(transfer->all->options.context, transfer->key);
+  return transfer->all->options.is_wanted(transfer->all->options.context, transfer->key,
+                                          transfer->verb);
 }
 
-/* A place and the lease: false when the transfer is to stop. */
+static void
+set_outdated(struct transfer *transfer)
+{
+  {
+    MUTEX_GUARD(&transfer->all->mutex);
+    transfer->is_outdated = true;
+  }
+  tell(transfer);
+}
+
+/* A place and the lease: false when the transfer is not to run. The job of one that waited for
+ * another populator is old: passwords may have been changed since. */
 static bool
 win(struct transfer *transfer, struct kube_lease *lease)
 {
-  while (take_place(transfer)) {
+  for (bool has_waited = false; take_place(transfer); has_waited = true) {
     CLEANUP(error_freep) struct error *failure = NULL;
     bool is_held = false;
     if (kube_lease_try(lease, &is_held, &failure) == 0 && is_held) {
-      if (is_wanted(transfer))
+      bool is_ours = is_wanted(transfer);
+      if (is_ours && !has_waited)
         return true;
       (void)kube_lease_release(lease, NULL);
+      if (is_ours) {
+        leave_place(transfer);
+        set_outdated(transfer);
+        return false;
+      }
     }
     leave_place(transfer);
     if (failure)
@@ -174,22 +216,31 @@ count_bytes(struct transfer *transfer, struct json_object *object)
   transfer->counted = bytes;
 }
 
+/* Of a source, or of where it goes. */
+static void
+take_trouble(struct transfer *transfer, struct json_object *object, bool is_retry)
+{
+  bool is_fetched = json_at(object, "fetched") != NULL || strcmp(transfer->verb, "export") != 0;
+  int64_t moved = json_number(object, is_fetched ? "fetched" : "written");
+  if (is_retry || moved > transfer->view.moved) {
+    free(transfer->view.trouble);
+    transfer->view.trouble =
+        is_retry ? xasprintf("the %s is tried again: %s", is_fetched ? "source" : "destination",
+                             json_text(object, "message"))
+                 : NULL;
+  }
+  if (moved > transfer->view.moved)
+    transfer->view.moved = moved;
+}
+
 static void
 take_progress(struct transfer *transfer, struct json_object *object)
 {
   count_bytes(transfer, object);
   struct json_object *percent = json_at(object, "percent");
   const char *event = json_text(object, "event");
-  bool is_retry = event && strcmp(event, "retry") == 0;
-  int64_t fetched = json_number(object, "fetched");
   MUTEX_GUARD(&transfer->all->mutex);
-  if (is_retry || fetched > transfer->fetched) {
-    free(transfer->view.trouble);
-    transfer->view.trouble =
-        is_retry ? xasprintf("the source is tried again: %s", json_text(object, "message")) : NULL;
-  }
-  if (fetched > transfer->fetched)
-    transfer->fetched = fetched;
+  take_trouble(transfer, object, event && strcmp(event, "retry") == 0);
   if (percent && json_number(object, "total") > 0)
     transfer->view.percent = json_object_get_double(percent);
   if (!event || strcmp(event, "done") == 0) { /* what is asked for is told without one */
@@ -282,6 +333,11 @@ run(void *arg)
   CLEANUP(error_freep) struct error *failure = NULL;
   int r = work(transfer, lease, &failure);
   leave_place(transfer);
+  if (r < 0 && failure->code != ERROR_CANCELLED && !kube_lease_is_held(lease)) {
+    log_debug("%s", failure->message);
+    set_outdated(transfer); /* that says nothing of the job: whoever gets the lease goes on */
+    return NULL;
+  }
   settle(transfer, r, failure);
   /* Nobody else may begin before the outcome is on record. */
   bool is_held = true;
@@ -331,25 +387,29 @@ destroy(struct transfer *transfer)
   json_object_put(transfer->job);
   free(transfer->key);
   free(transfer->lease_name);
+  free(transfer->about);
+  free(transfer->host);
   free(transfer);
 }
 
 void
-transfers_start(struct transfers *all, const char *key, const char *lease, const char *verb,
-                struct json_object *job)
+transfers_start(struct transfers *all, const struct transfer_order *order, struct json_object *job)
 {
   MUTEX_GUARD(&all->mutex);
-  if (all->is_stopping || find(all, key)) {
+  if (all->is_stopping || find(all, order->key)) {
     json_object_put(job);
     return;
   }
   struct transfer *transfer = xcalloc(1, sizeof(*transfer));
   transfer->all = all;
-  transfer->key = xstrdup(key);
-  transfer->lease_name = xstrdup(lease);
-  transfer->verb = verb;
+  transfer->key = xstrdup(order->key);
+  transfer->lease_name = xstrdup(order->lease);
+  transfer->verb = order->verb;
+  transfer->about = xstrdup(order->about);
   transfer->job = job;
-  transfer->view.verb = verb;
+  transfer->host = host_of(job);
+  transfer->place.host = transfer->host;
+  transfer->view.verb = order->verb;
   transfer->view.state = TRANSFER_WAITING;
   transfer->view.percent = -1;
   TAILQ_INSERT_TAIL(&all->list, transfer, link);
@@ -365,18 +425,43 @@ transfers_start(struct transfers *all, const char *key, const char *lease, const
   }
 }
 
-void
-transfers_look(struct transfers *all, const char *key, struct transfer_view *ret_view)
+/* With the mutex held; to be destroyed without it. */
+static struct transfer *
+take_out(struct transfer *transfer)
 {
-  *ret_view = (struct transfer_view){0};
-  MUTEX_GUARD(&all->mutex);
-  struct transfer *transfer = find(all, key);
-  if (!transfer)
-    return;
+  transfer->is_stopping = true;
+  TAILQ_REMOVE(&transfer->all->list, transfer, link);
+  (void)pthread_cond_broadcast(&transfer->all->changed);
+  return transfer;
+}
+
+static void
+copy_view(const struct transfer *transfer, struct transfer_view *ret_view)
+{
   *ret_view = transfer->view;
   ret_view->message = xstrdup(transfer->view.message);
   ret_view->trouble = xstrdup(transfer->view.trouble);
   ret_view->result = json_copy(transfer->view.result);
+}
+
+void
+transfers_look(struct transfers *all, const char *key, const char *about,
+               struct transfer_view *ret_view)
+{
+  struct transfer *other;
+  *ret_view = (struct transfer_view){0};
+  {
+    MUTEX_GUARD(&all->mutex);
+    struct transfer *transfer = find(all, key);
+    if (!transfer)
+      return;
+    if (!transfer->is_outdated && (!about || strcmp(transfer->about, about) == 0)) {
+      copy_view(transfer, ret_view);
+      return;
+    }
+    other = take_out(transfer);
+  }
+  destroy(other);
 }
 
 void
@@ -388,9 +473,7 @@ transfers_forget(struct transfers *all, const char *key)
     transfer = find(all, key);
     if (!transfer)
       return;
-    transfer->is_stopping = true;
-    TAILQ_REMOVE(&all->list, transfer, link);
-    (void)pthread_cond_broadcast(&all->changed);
+    (void)take_out(transfer);
   }
   destroy(transfer);
 }
@@ -412,6 +495,15 @@ transfers_count(struct transfers *all, struct series *gauges)
     series_add(gauges, counts[i], "imprint_transfers{state=\"%s\"}", names[i]);
 }
 
+/* Others may be taking some out as well: what is worked on is stopped later. */
+static struct transfer *
+take_first(struct transfers *all)
+{
+  MUTEX_GUARD(&all->mutex);
+  struct transfer *transfer = TAILQ_FIRST(&all->list);
+  return transfer ? take_out(transfer) : NULL;
+}
+
 void
 transfers_stop(struct transfers *all)
 {
@@ -424,10 +516,8 @@ transfers_stop(struct transfers *all)
     (void)pthread_cond_broadcast(&all->changed);
   }
   struct transfer *transfer;
-  while ((transfer = TAILQ_FIRST(&all->list))) {
-    TAILQ_REMOVE(&all->list, transfer, link);
+  while ((transfer = take_first(all)))
     destroy(transfer);
-  }
 }
 
 void

@@ -22,7 +22,7 @@ struct transfers_options {
   struct series *counters; /* what was done is counted there */
   /* Asked, by a thread of its own, once the lease is ours: whether it is still to be done. Another
    * populator may have finished it just before. It must ask the server, not a copy. */
-  bool (*is_wanted)(void *context, const char *key);
+  bool (*is_wanted)(void *context, const char *key, const char *verb);
   /* Called, by a thread of its own, whenever there may be something new to see. */
   void (*changed)(void *context, const char *key);
   void *context;
@@ -42,6 +42,7 @@ struct transfer_view {
   const char *verb;           /* what it was started for */
   char *trouble;              /* what it is trying again, and why; NULL: nothing. To be freed */
   double percent;             /* of what is to be done; negative: that is not known */
+  int64_t moved;              /* bytes that came over the network, or went there */
   struct json_object *result; /* of TRANSFER_DONE: what the command said last; to be put */
   enum error_code code;       /* of TRANSFER_FAILED … */
   char *message;              /* … to be freed */
@@ -55,11 +56,23 @@ struct transfers *transfers_new(const struct transfers_options *options);
 void transfers_stop(struct transfers *transfers);
 void transfers_free(struct transfers *transfers);
 
-/* `imprint VERB` with the job on its standard input; the job may hold secrets and is only there.
- * Nothing happens when there is a transfer of that key already. Takes the job. */
-void transfers_start(struct transfers *transfers, const char *key, const char *lease,
-                     const char *verb, struct json_object *job);
-void transfers_look(struct transfers *transfers, const char *key, struct transfer_view *ret_view);
+/* `imprint VERB` with the job on its standard input; the job may hold secrets and is only there. */
+struct transfer_order {
+  const char *key;
+  const char *lease;
+  const char *verb; /* is not copied */
+  /* Tells this job from others of the same key: whatever it was made of that may change. */
+  const char *about;
+};
+
+/* Nothing happens when there is a transfer of that key already. Takes the job. */
+void transfers_start(struct transfers *transfers, const struct transfer_order *order,
+                     struct json_object *job);
+/* How the transfer that is about this fares. One that is about something else is forgotten: another
+ * populator may have seen the change first, and left nothing of it to be seen. about NULL: whatever
+ * it is about. */
+void transfers_look(struct transfers *transfers, const char *key, const char *about,
+                    struct transfer_view *ret_view);
 void transfer_view_clear(struct transfer_view *view);
 /* Forgets it and lets go of its lease; one that runs is stopped first, and is gone when this
  * returns. What came of it must be on record by then. */

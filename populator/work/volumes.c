@@ -119,6 +119,20 @@ parameters_of(const struct volume_order *order, struct string_map *parameters)
   string_map_set(parameters, SIDECAR_PREFIX "pv/name", order->name);
 }
 
+static void
+limits_of(const struct volume_order *order, struct string_map *limits)
+{
+  struct json_object *given =
+      order->attributes_class ? json_at(order->attributes_class->json, "parameters") : NULL;
+  if (!given)
+    return;
+  json_object_object_foreach(given, name, value)
+  {
+    if (json_object_is_type(value, json_type_string))
+      string_map_set(limits, name, json_object_get_string(value));
+  }
+}
+
 /* What the volume is made of. */
 struct content {
   Csi__V1__VolumeContentSource source;
@@ -145,7 +159,8 @@ content_of(const struct volume_order *order, struct content *content)
 
 static int
 send_order(struct rpc_client *controller, const struct volume_order *order,
-           const struct string_map *parameters, ProtobufCMessage **ret_response, struct error **err)
+           const struct string_map *parameters, const struct string_map *limits,
+           ProtobufCMessage **ret_response, struct error **err)
 {
   struct capabilities capabilities;
   capabilities_of(order, &capabilities);
@@ -161,6 +176,9 @@ send_order(struct rpc_client *controller, const struct volume_order *order,
   request.volume_content_source = order->snapshot || order->volume ? &content.source : NULL;
   PROTO_MAP_BORROW(&request, parameters, parameters, Csi__V1__CreateVolumeRequest__ParametersEntry,
                    CSI__V1__CREATE_VOLUME_REQUEST__PARAMETERS_ENTRY__INIT);
+  PROTO_MAP_BORROW(&request, mutable_parameters, limits,
+                   Csi__V1__CreateVolumeRequest__MutableParametersEntry,
+                   CSI__V1__CREATE_VOLUME_REQUEST__MUTABLE_PARAMETERS_ENTRY__INIT);
   return rpc_client_call(controller, "/csi.v1.Controller/CreateVolume", &request.base,
                          &csi__v1__create_volume_response__descriptor, TIMEOUT_MS, ret_response,
                          err);
@@ -171,10 +189,13 @@ volumes_create(struct rpc_client *controller, const struct volume_order *order,
                struct made_volume *ret_volume, struct error **err)
 {
   struct string_map parameters = {0};
+  struct string_map limits = {0};
   CLEANUP(response_freep) ProtobufCMessage *response = NULL;
   parameters_of(order, &parameters);
-  int r = send_order(controller, order, &parameters, &response, err);
+  limits_of(order, &limits);
+  int r = send_order(controller, order, &parameters, &limits, &response, err);
   string_map_clear(&parameters);
+  string_map_clear(&limits);
   if (r < 0)
     return -1;
   const Csi__V1__Volume *volume = ((Csi__V1__CreateVolumeResponse *)response)->volume;

@@ -13,6 +13,7 @@ struct volume_order {
   /* How it is to be used, and whose it is; NULL: a disk of our own. */
   const struct kube_object *claim;
   const struct kube_object *storage_class;
+  const struct kube_object *attributes_class; /* limits, or NULL */
   /* One of both is to be cloned; neither: blank. */
   const char *snapshot;
   const char *volume;

@@ -2,17 +2,19 @@
 #include "populator/format/foreign/foreign_jail.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
+#include <unistd.h>
 
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
@@ -395,20 +397,27 @@ is_habit(const char *path)
   return text_starts_with(path, "/sys/devices/system/");
 }
 
+/* A text in the memory of whoever asks; "" when it cannot be read. By the file of its memory: what
+ * process_vm_readv() needs, the profile of a pod refuses. */
+static void
+read_text(const struct seccomp_notif *question, uint64_t address, char text[WANTED_MAX])
+{
+  char name[64];
+  (void)snprintf(name, sizeof(name), "/proc/%u/mem", question->pid);
+  CLEANUP(closep) int memory = open(name, O_RDONLY | O_CLOEXEC);
+  ssize_t len = -1;
+  /* At the end of a page it is followed by nothing that could be read: less is tried then. */
+  for (size_t tried = WANTED_MAX - 1; memory >= 0 && len <= 0 && tried > 0; tried /= 2)
+    len = pread(memory, text, tried, (off_t)address);
+  text[len > 0 ? len : 0] = '\0';
+}
+
 /* Remembers the first file that an image has named. */
 static void
 note_wanted(struct foreign_jail *jail, const struct seccomp_notif *question)
 {
   char path[WANTED_MAX] = "";
-  uint64_t address = question->data.args[question->data.nr == SYS_openat ? 1 : 0];
-  struct iovec from = {.iov_len = sizeof(path) - 1};
-  struct iovec to = {.iov_base = path, .iov_len = sizeof(path) - 1};
-  _Static_assert(sizeof(from.iov_base) == sizeof(address), "pointers of 64 bits");
-  memcpy(&from.iov_base, &address, sizeof(address));
-  /* A path at the end of a page is followed by nothing that could be read: less is tried then. */
-  while (from.iov_len > 0 &&
-         process_vm_readv((pid_t)question->pid, &to, 1, &from, 1, 0) != (ssize_t)from.iov_len)
-    from.iov_len = to.iov_len = from.iov_len / 2;
+  read_text(question, question->data.args[question->data.nr == SYS_openat ? 1 : 0], path);
   if (jail->wanted[0] || is_habit(path))
     return;
   for (size_t i = 0; path[i]; i++)

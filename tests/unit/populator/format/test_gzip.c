@@ -101,6 +101,9 @@ test_members_follow_each_other(void)
   check_content(&packed, 0, data, DATA_LEN, "members with padding");
   (void)buffer_append(&packed, "x", 1);
   check_refused(&packed, ERROR_DATA_LOSS, "behind the end");
+  packed.len -= sizeof(padding) + 1;
+  (void)buffer_append(&packed, "something else", 14); /* without padding */
+  check_refused(&packed, ERROR_DATA_LOSS, "behind the end");
 }
 
 static void
@@ -200,23 +203,11 @@ test_errors_below_are_passed_on(void)
 /* ---- saving ------------------------------------------------------------------------------------
  */
 
-/* As another process would: from what was saved, and the file. */
 static struct stream *
 restart(struct stream *stream, const struct buffer *packed, size_t piece)
 {
-  CLEANUP(error_freep) struct error *err = NULL;
-  CLEANUP(buffer_clear) struct buffer state = {0};
-  struct stream *restored = NULL;
-  size_t used = 0;
-  REQUIRE(stream_can_save(stream));
-  REQUIRE(stream->ops->save(stream, &state, &err) == 0);
-  size_t position = memory_stream_position(stream->below);
-  stream_close(stream);
-  size_t len = state.len;
-  (void)buffer_append_text(&state, "more");
-  REQUIRE(gzip_stream_restore(memory_stream_new(packed->data, packed->len, position, piece),
-                              state.data, state.len, &used, &restored, &err) == 0);
-  CHECK_NUMBER(used, len);
+  struct stream *restored = memory_stream_restart(stream, gzip_stream_restore, packed, piece);
+  REQUIRE(restored);
   return restored;
 }
 

@@ -207,6 +207,24 @@ test_more_runs_than_fit_are_mapped_by_windows(void)
   CHECK_NUMBER(halves[0].wrong + halves[1].wrong, 0);
 }
 
+/* All of them are the same byte: whatever the windows, one would have them all. */
+static void
+test_too_many_runs_in_one_place_are_refused(void)
+{
+  const uint64_t tables = 2 * QCOW2_MAP_RUNS / TABLE_CLUSTERS + 1;
+  CLEANUP(qcow2_image_clear) struct qcow2_image image;
+  CLEANUP(qcow2_map_closep) struct qcow2_map *map = NULL;
+  CLEANUP(error_freep) struct error *err = NULL;
+  qcow2_image_init(&image, 3, 9, tables * TABLE_CLUSTERS * CLUSTER, false);
+  for (uint64_t i = 0; i < tables; i++)
+    (void)qcow2_image_add_table(&image, i);
+  uint64_t data = qcow2_image_append(&image, "x", 1);
+  for (uint64_t i = 0; i < tables * TABLE_CLUSTERS; i++)
+    qcow2_image_map(&image, i, qcow2_image_compressed_entry(&image, data, 1));
+  CHECK_NUMBER(open_map(&image, 2, &map, &err), -1);
+  CHECK_ERROR(&err, ERROR_DATA_LOSS, "too many clusters begin in one place");
+}
+
 /* ---- cost --------------------------------------------------------------------------------------
  */
 
@@ -323,6 +341,7 @@ UNIT_MAIN("populator/format/qcow2_map", UNIT_TEST(test_a_small_image_is_mapped),
           UNIT_TEST(test_a_dirty_image_is_read_whatever_its_refcounts_say),
           UNIT_TEST(test_a_truncated_file_is_refused),
           UNIT_TEST(test_more_runs_than_fit_are_mapped_by_windows),
+          UNIT_TEST(test_too_many_runs_in_one_place_are_refused),
           UNIT_TEST(test_neighbouring_tables_are_read_together),
           UNIT_TEST(test_a_huge_disk_costs_what_it_holds),
           UNIT_TEST(test_errors_of_reading_are_passed_on),

@@ -25,6 +25,7 @@ static char disk[DISK], made[DISK], buf[QCOW2_STREAM_BUFFER_MIN];
  *   a-d  plain clusters of that table's part of the disk, whatever is left of them
  *   A-D  compressed clusters, likewise
  *   g    garbage that belongs to nobody
+ *   G    so much of it that its state is not worth saving
  *   s    the next cluster alone of part a
  *   L    the L1 table moves here
  *   R    the refcount table moves here, and names a block of its own */
@@ -98,6 +99,14 @@ move_refcounts(struct making *making)
 }
 
 static void
+add_much_garbage(struct making *making)
+{
+  CLEANUP(freep) char *garbage = xcalloc(1, QCOW2_STREAM_SAVED_MAX + CLUSTER);
+  memset(garbage, 'G', QCOW2_STREAM_SAVED_MAX + CLUSTER);
+  (void)qcow2_image_append(&making->image, garbage, QCOW2_STREAM_SAVED_MAX + CLUSTER);
+}
+
+static void
 make(struct making *making, const char *order)
 {
   char garbage[CLUSTER];
@@ -114,6 +123,8 @@ make(struct making *making, const char *order)
       place_part(making, (unsigned)(*c - 'A'), true, UINT64_MAX);
     else if (*c == 'g')
       (void)qcow2_image_append(&making->image, garbage, sizeof(garbage));
+    else if (*c == 'G')
+      add_much_garbage(making);
     else if (*c == 's')
       place_part(making, 0, false, 1);
     else if (*c == 'L')
@@ -460,8 +471,34 @@ test_a_damaged_state_is_refused(void)
   }
 }
 
+static void
+test_a_state_with_much_in_it_is_not_saved(void)
+{
+  CLEANUP(making_clear) struct making making;
+  CLEANUP(qcow2_stream_closep) struct qcow2_stream *stream = NULL;
+  CLEANUP(buffer_clear) struct buffer state = {0};
+  CLEANUP(error_freep) struct error *err = NULL;
+  struct qcow2_extent extent;
+  make(&making, "0Gs1b");
+  memset(made, 0, sizeof(made));
+  REQUIRE(
+      qcow2_stream_open(memory_stream_new(making.image.bytes.data, making.image.bytes.len, 0, 0),
+                        QCOW2_STREAM_WINDOW, &stream, NULL) == 0);
+  int r = qcow2_stream_next(stream, buf, sizeof(buf), &extent, NULL);
+  CHECK_NUMBER(qcow2_stream_save(stream, &state, &err), -1);
+  CHECK_ERROR(&err, ERROR_RESOURCE_EXHAUSTED, "held");
+  CHECK_NUMBER(state.len, 0);
+  /* It goes on as if nobody had asked, and can be saved once it holds less. */
+  while (r == QCOW2_STREAM_EXTENT && put(qcow2_stream_header(stream), &extent, NULL) == 0)
+    r = qcow2_stream_next(stream, buf, sizeof(buf), &extent, NULL);
+  CHECK_NUMBER(r, QCOW2_STREAM_END);
+  check_disk("0Gs1b");
+  CHECK_NUMBER(qcow2_stream_save(stream, &state, NULL), 0);
+}
+
 UNIT_MAIN("populator/format/qcow2_stream", UNIT_TEST(test_files_in_any_order_are_read),
           UNIT_TEST(test_the_map_finds_the_same), UNIT_TEST(test_a_full_window_leads_to_the_spool),
           UNIT_TEST(test_a_truncated_file_is_refused), UNIT_TEST(test_overlaps_are_refused),
           UNIT_TEST(test_clusters_on_tables_are_refused),
-          UNIT_TEST(test_errors_below_are_passed_on), UNIT_TEST(test_a_damaged_state_is_refused))
+          UNIT_TEST(test_errors_below_are_passed_on), UNIT_TEST(test_a_damaged_state_is_refused),
+          UNIT_TEST(test_a_state_with_much_in_it_is_not_saved))

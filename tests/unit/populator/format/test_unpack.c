@@ -71,6 +71,50 @@ test_compressions_come_off(void)
   }
 }
 
+/* A frame of one block that is not compressed, for a window of so many bytes (a power of two). */
+static void
+wrap_zstd(struct buffer *frame, const void *bytes, size_t len, unsigned window_log)
+{
+  const unsigned block = (unsigned)len << 3 | 1;
+  const unsigned char head[] = {0x28,
+                                0xb5,
+                                0x2f,
+                                0xfd,
+                                0,
+                                (unsigned char)((window_log - 10) << 3),
+                                (unsigned char)block,
+                                (unsigned char)(block >> 8),
+                                (unsigned char)(block >> 16)};
+  (void)buffer_append(frame, head, sizeof(head));
+  (void)buffer_append(frame, bytes, len);
+}
+
+static void
+test_compressions_around_each_other_share_their_memory(void)
+{
+  static const struct {
+    unsigned inner, outer;
+    bool is_fine;
+  } rows[] = {{27, 21, true}, {21, 27, true}, {23, 26, true}, {26, 27, false}, {27, 27, false}};
+  pack_fill(data, 5000, 4);
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    CLEANUP(error_freep) struct error *err = NULL;
+    CLEANUP(stream_closep) struct stream *stream = NULL;
+    CLEANUP(buffer_clear) struct buffer inner = {0};
+    CLEANUP(buffer_clear) struct buffer outer = {0};
+    struct probe probe;
+    wrap_zstd(&inner, data, 5000, rows[i].inner);
+    wrap_zstd(&outer, inner.data, inner.len, rows[i].outer);
+    int r =
+        unpack_stream_new(memory_stream_new(outer.data, outer.len, 0, 0), &stream, &probe, &err);
+    CHECK_NUMBER(r, rows[i].is_fine ? 0 : -1);
+    if (r < 0)
+      CHECK_ERROR(&err, ERROR_RESOURCE_EXHAUSTED, "together");
+    else
+      CHECK_NUMBER(stream_read_most(stream, buf, sizeof(buf), NULL), 5000);
+  }
+}
+
 static void
 test_what_only_claims_to_be_compressed_is_refused(void)
 {
@@ -152,8 +196,9 @@ test_unknown_streams_are_not_restored(void)
   struct stream *stream = NULL;
   size_t used;
   CHECK_NUMBER(
-      unpack_stream_restore(memory_stream_new("", 0, 0, 0), "xz", "", 0, &used, &stream, &err), -1);
-  CHECK_ERROR(&err, ERROR_UNIMPLEMENTED, "'xz'");
+      unpack_stream_restore(memory_stream_new("", 0, 0, 0), "lz4", "", 0, &used, &stream, &err),
+      -1);
+  CHECK_ERROR(&err, ERROR_UNIMPLEMENTED, "'lz4'");
   CHECK_NUMBER(
       unpack_stream_restore(memory_stream_new("", 0, 0, 0), "peek", "x", 1, &used, &stream, &err),
       -1);
@@ -162,6 +207,7 @@ test_unknown_streams_are_not_restored(void)
 
 UNIT_MAIN("populator/format/unpack", UNIT_TEST(test_a_look_loses_nothing),
           UNIT_TEST(test_a_look_reports_errors_below), UNIT_TEST(test_compressions_come_off),
+          UNIT_TEST(test_compressions_around_each_other_share_their_memory),
           UNIT_TEST(test_what_only_claims_to_be_compressed_is_refused),
           UNIT_TEST(test_the_stack_is_saved_and_restored),
           UNIT_TEST(test_unknown_streams_are_not_restored))

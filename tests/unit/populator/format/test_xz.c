@@ -28,7 +28,6 @@ read_all(const struct buffer *packed, size_t piece, char *buf, size_t room, stru
 {
   CLEANUP(stream_closep) struct stream *stream = NULL;
   REQUIRE(xz_stream_new(memory_stream_new(packed->data, packed->len, 0, piece), &stream, err) == 0);
-  CU_ASSERT_FALSE(stream_can_save(stream));
   ssize_t got = stream_read_most(stream, buf, room, err);
   char more;
   if (got >= 0 && stream_read(stream, &more, 1, err) != 0)
@@ -123,6 +122,120 @@ test_memory_is_limited(void)
   CHECK_ERROR(&err, ERROR_RESOURCE_EXHAUSTED, "1025 MiB of memory");
 }
 
+/* ---- saving ------------------------------------------------------------------------------------
+ */
+
+/* One stream of many blocks, as "xz -T0" makes it. */
+static void
+pack_blocks(struct buffer *out, const char *bytes, size_t len, size_t block)
+{
+  lzma_stream lzma = LZMA_STREAM_INIT;
+  const lzma_mt options = {
+      .threads = 1, .block_size = block, .preset = 1, .check = LZMA_CHECK_CRC64};
+  size_t room = 2 * lzma_stream_buffer_bound(len);
+  CLEANUP(freep) uint8_t *packed = xcalloc(1, room);
+  REQUIRE(lzma_stream_encoder_mt(&lzma, &options) == LZMA_OK);
+  lzma.next_in = (const uint8_t *)bytes;
+  lzma.avail_in = len;
+  lzma.next_out = packed;
+  lzma.avail_out = room;
+  lzma_ret r = LZMA_OK;
+  while (r == LZMA_OK)
+    r = lzma_code(&lzma, LZMA_FINISH);
+  REQUIRE(r == LZMA_STREAM_END);
+  (void)buffer_append(out, packed, room - lzma.avail_out);
+  lzma_end(&lzma);
+}
+
+static struct stream *
+restart(struct stream *stream, const struct buffer *packed, size_t piece)
+{
+  struct stream *restored = memory_stream_restart(stream, xz_stream_restore, packed, piece);
+  REQUIRE(restored);
+  return restored;
+}
+
+/* How much came, restarted between all pieces; -1 on an error. */
+static ssize_t
+read_restarted(const struct buffer *packed, size_t piece, char *buf, size_t room)
+{
+  CLEANUP(stream_closep) struct stream *stream = NULL;
+  REQUIRE(xz_stream_new(memory_stream_new(packed->data, packed->len, 0, piece), &stream, NULL) ==
+          0);
+  size_t got = 0;
+  for (;;) {
+    stream = restart(TAKE(stream), packed, piece);
+    ssize_t n = stream_read(stream, buf + got, room - got < 7001 ? room - got : 7001, NULL);
+    if (n <= 0)
+      return n < 0 ? -1 : (ssize_t)got;
+    got += (size_t)n;
+  }
+}
+
+static void
+test_it_goes_on_from_a_saved_state(void)
+{
+  static char buf[DATA_LEN + 1];
+  CLEANUP(buffer_clear) struct buffer packed = {0};
+  pack_fill(data, DATA_LEN, 4);
+  pack_blocks(&packed, data, 200000, 30000);
+  size_t first = packed.len;
+  (void)buffer_append(&packed, "\0\0\0\0", 4);
+  pack_xz(&packed, data + 200000, 0, 1);
+  pack_blocks(&packed, data + 200000, DATA_LEN - 200000, 40000);
+  for (size_t piece = 0; piece < 3000; piece += 977) {
+    CHECK_NUMBER(read_restarted(&packed, piece, buf, sizeof(buf)), DATA_LEN);
+    CU_ASSERT(memcmp(buf, data, DATA_LEN) == 0);
+  }
+  packed.len = first;
+  packed.data[first - 20] ^= 1; /* the index, which tells of blocks before the restart */
+  CHECK_NUMBER(read_restarted(&packed, 0, buf, sizeof(buf)), -1);
+}
+
+static void
+test_a_long_block_is_not_saved(void)
+{
+  enum { LONG = 10 << 20 };
+  CLEANUP(freep) char *bytes = xcalloc(1, LONG);
+  CLEANUP(freep) char *buf = xcalloc(1, LONG);
+  CLEANUP(error_freep) struct error *err = NULL;
+  CLEANUP(buffer_clear) struct buffer packed = {0};
+  CLEANUP(buffer_clear) struct buffer state = {0};
+  CLEANUP(stream_closep) struct stream *stream = NULL;
+  memset(bytes, 'x', LONG);
+  pack_xz(&packed, bytes, LONG, 0);
+  REQUIRE(xz_stream_new(memory_stream_new(packed.data, packed.len, 0, 0), &stream, NULL) == 0);
+  REQUIRE(stream_read_full(stream, buf, 1000, NULL) == 0);
+  CHECK_NUMBER(stream->ops->save(stream, &state, &err), -1);
+  CHECK_ERROR(&err, ERROR_RESOURCE_EXHAUSTED, "long block");
+  CHECK_NUMBER(stream_read_most(stream, buf + 1000, LONG - 1000, NULL), LONG - 1000);
+  CU_ASSERT(memcmp(buf, bytes, LONG) == 0);
+}
+
+static void
+test_a_damaged_state_is_refused(void)
+{
+  CLEANUP(buffer_clear) struct buffer packed = {0};
+  CLEANUP(buffer_clear) struct buffer state = {0};
+  CLEANUP(stream_closep) struct stream *stream = NULL;
+  char byte;
+  pack_blocks(&packed, data, 1000, 400);
+  REQUIRE(xz_stream_new(memory_stream_new(packed.data, packed.len, 0, 0), &stream, NULL) == 0);
+  REQUIRE(stream_read_full(stream, &byte, 1, NULL) == 0);
+  REQUIRE(stream->ops->save(stream, &state, NULL) == 0);
+  for (size_t len = 0; len < state.len; len++) {
+    CLEANUP(error_freep) struct error *err = NULL;
+    struct stream *restored = NULL;
+    size_t used;
+    CHECK_NUMBER(
+        xz_stream_restore(memory_stream_new("", 0, 0, 0), state.data, len, &used, &restored, &err),
+        -1);
+    CHECK_ERROR(&err, ERROR_DATA_LOSS, "xz");
+  }
+}
+
 UNIT_MAIN("populator/format/xz", UNIT_TEST(test_streams_follow_each_other),
           UNIT_TEST(test_an_early_end_is_an_error_wherever), UNIT_TEST(test_damage_is_told),
-          UNIT_TEST(test_what_stands_behind_the_end_is_an_error), UNIT_TEST(test_memory_is_limited))
+          UNIT_TEST(test_what_stands_behind_the_end_is_an_error), UNIT_TEST(test_memory_is_limited),
+          UNIT_TEST(test_it_goes_on_from_a_saved_state), UNIT_TEST(test_a_long_block_is_not_saved),
+          UNIT_TEST(test_a_damaged_state_is_refused))

@@ -36,7 +36,6 @@ read_all(const struct buffer *packed, size_t piece, char *buf, size_t room, stru
   CLEANUP(stream_closep) struct stream *stream = NULL;
   REQUIRE(zstd_stream_new(memory_stream_new(packed->data, packed->len, 0, piece), &stream, err) ==
           0);
-  CU_ASSERT_FALSE(stream_can_save(stream));
   ssize_t got = stream_read_most(stream, buf, room, err);
   char more;
   if (got >= 0 && stream_read(stream, &more, 1, err) != 0)
@@ -111,6 +110,84 @@ test_the_window_is_limited(void)
   CHECK_ERROR(&err, ERROR_RESOURCE_EXHAUSTED, "128 MiB");
 }
 
+/* ---- saving ------------------------------------------------------------------------------------
+ */
+
+static struct stream *
+restart(struct stream *stream, const struct buffer *packed, size_t piece)
+{
+  struct stream *restored = memory_stream_restart(stream, zstd_stream_restore, packed, piece);
+  REQUIRE(restored);
+  return restored;
+}
+
+static void
+test_it_goes_on_from_a_saved_state(void)
+{
+  static char buf[DATA_LEN + 1];
+  CLEANUP(buffer_clear) struct buffer packed = {0};
+  pack_fill(data, DATA_LEN, 4);
+  for (size_t at = 0; at < DATA_LEN; at += 50000) {
+    pack_zstd(&packed, data + at, 50000, 0);
+    (void)buffer_append(&packed, "\x5f\x2a\x4d\x18\0\0\0\0", 8);
+  }
+  for (size_t piece = 0; piece < 3000; piece += 977) {
+    CLEANUP(stream_closep) struct stream *stream = NULL;
+    REQUIRE(zstd_stream_new(memory_stream_new(packed.data, packed.len, 0, piece), &stream, NULL) ==
+            0);
+    size_t got = 0;
+    for (ssize_t n = 1; n > 0; got += (size_t)n) {
+      stream = restart(TAKE(stream), &packed, piece);
+      n = stream_read(stream, buf + got, sizeof(buf) - got < 7001 ? sizeof(buf) - got : 7001, NULL);
+      REQUIRE(n >= 0);
+    }
+    CHECK_NUMBER(got, DATA_LEN);
+    CU_ASSERT(memcmp(buf, data, DATA_LEN) == 0);
+  }
+}
+
+static void
+test_a_long_frame_is_not_saved(void)
+{
+  enum { LONG = 6 << 20 };
+  CLEANUP(freep) char *zeros = xcalloc(1, LONG);
+  CLEANUP(freep) char *buf = xcalloc(1, LONG);
+  CLEANUP(error_freep) struct error *err = NULL;
+  CLEANUP(buffer_clear) struct buffer packed = {0};
+  CLEANUP(buffer_clear) struct buffer state = {0};
+  CLEANUP(stream_closep) struct stream *stream = NULL;
+  memset(zeros, 'z', LONG);
+  pack_zstd(&packed, zeros, LONG, 0);
+  REQUIRE(zstd_stream_new(memory_stream_new(packed.data, packed.len, 0, 0), &stream, NULL) == 0);
+  REQUIRE(stream_read_full(stream, buf, 1000, NULL) == 0);
+  CHECK_NUMBER(stream->ops->save(stream, &state, &err), -1);
+  CHECK_ERROR(&err, ERROR_RESOURCE_EXHAUSTED, "long frame");
+  CHECK_NUMBER(stream_read_most(stream, buf + 1000, LONG - 1000, NULL), LONG - 1000);
+  CU_ASSERT(memcmp(buf, zeros, LONG) == 0);
+  CHECK_NUMBER(stream->ops->save(stream, &state, NULL), 0); /* it has ended */
+}
+
+static void
+test_a_damaged_state_is_refused(void)
+{
+  CLEANUP(buffer_clear) struct buffer packed = {0};
+  CLEANUP(buffer_clear) struct buffer state = {0};
+  CLEANUP(stream_closep) struct stream *stream = NULL;
+  pack_zstd(&packed, data, 1000, 0);
+  REQUIRE(zstd_stream_new(memory_stream_new(packed.data, packed.len, 0, 0), &stream, NULL) == 0);
+  REQUIRE(stream->ops->save(stream, &state, NULL) == 0);
+  for (size_t len = 0; len < state.len; len++) {
+    CLEANUP(error_freep) struct error *err = NULL;
+    struct stream *restored = NULL;
+    size_t used;
+    CHECK_NUMBER(zstd_stream_restore(memory_stream_new("", 0, 0, 0), state.data, len, &used,
+                                     &restored, &err),
+                 -1);
+    CHECK_ERROR(&err, ERROR_DATA_LOSS, "zstd");
+  }
+}
+
 UNIT_MAIN("populator/format/zstd", UNIT_TEST(test_frames_follow_each_other),
           UNIT_TEST(test_an_early_end_is_an_error_wherever), UNIT_TEST(test_damage_is_told),
-          UNIT_TEST(test_the_window_is_limited))
+          UNIT_TEST(test_the_window_is_limited), UNIT_TEST(test_it_goes_on_from_a_saved_state),
+          UNIT_TEST(test_a_long_frame_is_not_saved), UNIT_TEST(test_a_damaged_state_is_refused))

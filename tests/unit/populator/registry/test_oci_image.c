@@ -46,5 +46,37 @@ test_manifests_can_be_read_back(void)
   CHECK_NUMBER(manifest.layers[0].compression, OCI_COMPRESSION_GZIP);
 }
 
+static void
+test_indexes_can_be_read_back(void)
+{
+  const struct oci_descriptor manifest = {
+      .media_type = (char *)OCI_TYPE_MANIFEST, .digest = (char *)DIGEST_A, .size = 7};
+  static const char *const names[] = {NULL, "vms/debian:12"};
+  for (size_t i = 0; i < 2; i++) {
+    CLEANUP(oci_index_clear) struct oci_index index = {0};
+    CLEANUP(freep) char *text = oci_image_index(&manifest, names[i]);
+    bool is_index = false;
+    REQUIRE(oci_document_is_index(text, strlen(text), OCI_TYPE_INDEX, &is_index, NULL) == 0);
+    CU_ASSERT_TRUE(is_index);
+    REQUIRE(oci_index_parse(text, strlen(text), &index, NULL) == 0);
+    REQUIRE(index.count == 1);
+    CHECK_STRING(index.choices[0].manifest.digest, DIGEST_A);
+    CHECK_NUMBER(index.choices[0].manifest.size, 7);
+    CHECK_STRING(index.choices[0].name, names[i]);
+  }
+}
+
+static void
+test_names_of_images(void)
+{
+  static const char *const good[] = {"12", "vms/debian:12", "host:5000/a/b@sha256:12", "a+b"};
+  static const char *const bad[] = {"", "a b", "a\"b", "a\\b", "a\n", "\xc3\xa9"};
+  for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+    CHECK_ROW(oci_image_check_name(good[i], NULL) == 0, good[i]);
+  for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+    CHECK_ROW(oci_image_check_name(bad[i], NULL) == -1, bad[i]);
+}
+
 UNIT_MAIN("populator/registry/oci_image", UNIT_TEST(test_configurations_can_be_read_back),
-          UNIT_TEST(test_manifests_can_be_read_back))
+          UNIT_TEST(test_manifests_can_be_read_back), UNIT_TEST(test_indexes_can_be_read_back),
+          UNIT_TEST(test_names_of_images))

@@ -31,5 +31,19 @@ test_ten_thousand_parts_are_enough_for_any_object(void)
   CHECK_NUMBER(part_sender_part_bytes(UINT64_MAX), S3_PART_MAX_BYTES);
 }
 
+static void
+test_a_tebibyte_takes_no_more_memory_than_a_gibibyte(void)
+{
+  for (uint64_t size = 1; size <= TIB; size = size * 5 / 4 + 1) {
+    size_t part = part_sender_part_bytes(size);
+    CU_ASSERT(part_sender_rooms(part) >= 1);
+    CU_ASSERT(part_sender_rooms(part) * part <= 128 * MIB);
+  }
+  CHECK_NUMBER(part_sender_rooms(5 * MIB), 5); /* four on their way, one that is filled */
+  CHECK_NUMBER(part_sender_rooms(16 * MIB), 5);
+  CHECK_NUMBER(part_sender_rooms(64 * MIB), 2);
+}
+
 UNIT_MAIN("populator/sink/part_sender", UNIT_TEST(test_parts_are_as_large_as_they_must_be),
-          UNIT_TEST(test_ten_thousand_parts_are_enough_for_any_object))
+          UNIT_TEST(test_ten_thousand_parts_are_enough_for_any_object),
+          UNIT_TEST(test_a_tebibyte_takes_no_more_memory_than_a_gibibyte))

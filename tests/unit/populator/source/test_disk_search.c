@@ -143,7 +143,6 @@ test_the_one_file_below_disk(void)
       {NULL, "d:disk", "NOT_FOUND"},
       {NULL, "", "NOT_FOUND"},
       {NULL, "p:disk/x", "NOT_FOUND"},
-      {NULL, "S:disk/x", "UNIMPLEMENTED: '/disk/x' is stored as a sparse file"},
       {NULL, "S:other f:disk/x", "0:disk/x"},
   };
   CHECK_ROWS(rows);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/base/memory.h"
+#include "populator/source/tar_header.h"
 #include "tests/unit/populator/byte_stream.h"
 #include "tests/unit/populator/tar_builder.h"
 #include "tests/unit/unit.h"
@@ -227,23 +228,107 @@ test_absurd_names_are_refused(void)
 /* ---- sparse files ------------------------------------------------------------------------------
  */
 
+/* The next entry of the archive has this path, and reads as "\0\0holes\0\0". */
 static void
-test_sparse_files_are_told_and_passed_over(void)
+check_holes(struct tar *tar, const char *path)
 {
+  const struct tar_entry *entry;
+  char content[32];
+  size_t len = 0;
+  REQUIRE(tar_next(tar, &entry, NULL) == 0 && entry);
+  CU_ASSERT(entry->type == TAR_SPARSE);
+  CHECK_STRING(entry->path, path);
+  CHECK_NUMBER(entry->size, 9);
+  for (ssize_t got = 1; got > 0 && len < sizeof(content); len += (size_t)got) {
+    got = tar_read(tar, content + len, 2, NULL);
+    REQUIRE(got >= 0);
+  }
+  CHECK_NUMBER(len, 9);
+  CU_ASSERT(memcmp(content, "\0\0holes\0\0", 9) == 0);
+  CHECK_NUMBER(tar_left(tar), 0);
+}
+
+static void
+add_sparse(struct buffer *archive, const char *const records[][2], const char *content)
+{
+  CLEANUP(buffer_clear) struct buffer pax = {0};
+  for (size_t i = 0; records[i][0]; i++) {
+    size_t len = strlen(records[i][0]) + strlen(records[i][1]) + 5; /* of two digits */
+    CLEANUP(freep) char *record = xasprintf("%zu %s=%s\n", len, records[i][0], records[i][1]);
+    (void)buffer_append_text(&pax, record);
+  }
+  tar_build(archive, 'x', "x", NULL, pax.data);
+  CLEANUP(buffer_clear) struct buffer stored = {0};
+  static const char zeros[TAR_BLOCK];
+  if (*content) { /* a map in front of it */
+    (void)buffer_append_text(&stored, content);
+    (void)buffer_append(&stored, zeros, TAR_BLOCK - stored.len);
+  }
+  (void)buffer_append_text(&stored, "holes");
+  tar_build_header(archive, &(struct tar_fields){.type = '0', .name = "s", .size = stored.len});
+  tar_build_content(archive, stored.data, stored.len);
+}
+
+/* Archives of GNU tar itself, those of its own kind too, are read in tests/registry. */
+static void
+test_sparse_files_have_their_holes(void)
+{
+  static const char *const pairs[][2] = {{"GNU.sparse.size", "9"},
+                                         {"GNU.sparse.offset", "2"},
+                                         {"GNU.sparse.numbytes", "5"},
+                                         {NULL, NULL}};
+  static const char *const list[][2] = {{"GNU.sparse.size", "9"},
+                                        {"GNU.sparse.name", "real"},
+                                        {"GNU.sparse.map", "2,3,5,2,9,0"},
+                                        {NULL, NULL}};
+  static const char *const inside[][2] = {{"GNU.sparse.major", "1"},
+                                          {"GNU.sparse.name", "in"},
+                                          {"GNU.sparse.realsize", "9"},
+                                          {NULL, NULL}};
   CLEANUP(buffer_clear) struct buffer archive = {0};
-  tar_build_header(&archive,
-                   &(struct tar_fields){
-                       .type = 'S', .name = "s", .size = 5, .is_gnu = true, .is_extended = true});
-  char map[512] = {[504] = 1};
-  (void)buffer_append(&archive, map, sizeof(map));
-  map[504] = 0;
-  (void)buffer_append(&archive, map, sizeof(map));
-  tar_build_content(&archive, "holes", 5);
-  tar_build_pax(&archive, "GNU.sparse.major", "1");
-  tar_build(&archive, '0', "GNUSparseFile.0/p", NULL, "more holes");
+  add_sparse(&archive, pairs, "");
+  add_sparse(&archive, list, "");
+  add_sparse(&archive, inside, "2\n2\n4\n6\n1\n");
   tar_build(&archive, '0', "a", NULL, "hello");
-  check_reads(&archive,
-              "sparse s 5: holes\nsparse GNUSparseFile.0/p 10: more holes\nfile a 5: hello\n");
+  CLEANUP(tar_freep)
+  struct tar *tar = tar_new(byte_stream_new(archive.data, archive.len, 0, 0));
+  check_holes(tar, "s");
+  check_holes(tar, "real");
+  check_holes(tar, "in");
+  const struct tar_entry *entry;
+  REQUIRE(tar_next(tar, &entry, NULL) == 0 && entry);
+  CHECK_STRING(entry->path, "a");
+  CLEANUP(buffer_clear) struct buffer broken = {0};
+  add_sparse(&broken, inside, "99\n2\n");
+  check_fails(&broken, ERROR_INVALID_ARGUMENT, "not made of numbers");
+}
+
+static void
+test_maps_that_make_no_sense(void)
+{
+  static const struct {
+    const char *map;
+    const char *text;
+  } rows[] = {
+      {"0,4", "more or less"},
+      {"0,6", "more or less"},
+      {"5,5", "beyond the end"},
+      {"4,1,2,4", "not in order"},
+      {"0,2,1,3", "not in order"},
+      {"0,5,", NULL},
+      {"0,x", "list of numbers"},
+      {"0", "list of numbers"},
+      {"9223372036854775807,5", "too large"},
+  };
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    CLEANUP(error_freep) struct error *err = NULL;
+    struct tar_map map = {0};
+    bool is_bad = tar_map_add_list(&map, rows[i].map, strlen(rows[i].map), &err) < 0 ||
+                  tar_map_check(&map, 9, 5, &err) < 0;
+    CHECK_ROW(is_bad == (rows[i].text != NULL), rows[i].map);
+    CHECK_ROW(!err || strstr(err->message, rows[i].text), rows[i].map);
+    tar_map_clear(&map);
+  }
 }
 
 static void
@@ -404,7 +489,7 @@ UNIT_MAIN("populator/source/tar", UNIT_TEST(test_entries_of_all_types),
           UNIT_TEST(test_old_directories_are_names_with_a_slash), UNIT_TEST(test_gnu_long_names),
           UNIT_TEST(test_pax_overrides_one_entry), UNIT_TEST(test_pax_at_the_very_end_is_harmless),
           UNIT_TEST(test_too_many_headers_in_a_row), UNIT_TEST(test_absurd_names_are_refused),
-          UNIT_TEST(test_sparse_files_are_told_and_passed_over),
+          UNIT_TEST(test_sparse_files_have_their_holes), UNIT_TEST(test_maps_that_make_no_sense),
           UNIT_TEST(test_a_map_of_holes_that_does_not_end),
           UNIT_TEST(test_every_truncation_is_noticed), UNIT_TEST(test_a_hole_amid_the_entries),
           UNIT_TEST(test_what_is_no_archive), UNIT_TEST(test_what_nobody_wants_is_bounded),

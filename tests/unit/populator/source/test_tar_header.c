@@ -139,10 +139,20 @@ test_a_map_of_holes_may_go_on(void)
   fields.type = '0';
   REQUIRE(decode(&fields, &header, NULL) == 0);
   CU_ASSERT_FALSE(header.is_extended);
-  unsigned char block[TAR_BLOCK] = {0};
-  CU_ASSERT_FALSE(tar_header_map_goes_on(block));
+  unsigned char block[TAR_BLOCK] = "00000001000\00000000000012";
+  struct tar_map map = {0};
+  bool goes_on;
+  CHECK_NUMBER(tar_header_map_more(block, &map, &goes_on, NULL), 0);
+  CU_ASSERT_FALSE(goes_on);
+  REQUIRE(map.count == 1);
+  CHECK_NUMBER(map.pieces[0].offset, 01000);
+  CHECK_NUMBER(map.pieces[0].len, 012);
   block[504] = 1;
-  CU_ASSERT(tar_header_map_goes_on(block));
+  block[0] = '1'; /* behind the first */
+  CHECK_NUMBER(tar_header_map_more(block, &map, &goes_on, NULL), 0);
+  CU_ASSERT(goes_on);
+  CHECK_NUMBER(map.count, 2);
+  tar_map_clear(&map);
 }
 
 /* ---- pax ---------------------------------------------------------------------------------------

@@ -54,23 +54,64 @@ test_urls_name_hosts_and_ports(void)
     uint16_t port;
     uint16_t other_port; /* that is not allowed */
   } rows[] = {
-      {"http://10.0.0.1/x", "10.0.0.1", 80, 443},
-      {"https://10.0.0.1", "10.0.0.1", 443, 80},
-      {"https://user:pa:ss@10.0.0.1:8443/x?y@z", "10.0.0.1", 8443, 443},
-      {"docker://10.0.0.1/repo:tag", "10.0.0.1", 443, 80},
-      {"docker://10.0.0.1:5000/repo:tag", "10.0.0.1", 5000, 443},
-      {"https://[fd00::1]:8443/x", "fd00::1", 8443, 443},
-      {"http://bucket.s3.localhost:9000/", "127.0.0.1", 9000, 443},
+      {"http://10.0.0.1/x", "10.0.0.1", 80, 81},
+      {"https://10.0.0.1", "10.0.0.1", 443, 444},
+      {"https://user:pa:ss@10.0.0.1:8443/x?y@z", "10.0.0.1", 8443, 8444},
+      {"docker://10.0.0.1/repo:tag", "10.0.0.1", 443, 5000},
+      {"docker://10.0.0.1:5000/repo:tag", "10.0.0.1", 5000, 5001},
+      {"https://[fd00::1]:8443/x", "fd00::1", 8443, 8444},
+      {"http://bucket.s3.localhost:9000/", "127.0.0.1", 9000, 9001},
       {"nbd://10.0.0.1", "10.0.0.1", 10809, 443},
       {"nbds://[fd00::1]/export", "fd00::1", 10809, 10810},
   };
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     struct net_policy policy = {0};
-    CHECK_NUMBER(sandbox_network_add_url(&policy, rows[i].url, NULL), 0);
+    CHECK_NUMBER(sandbox_network_add_url(&policy, rows[i].url, false, NULL), 0);
     CHECK_ROW(allows(&policy, rows[i].host, rows[i].port), rows[i].url);
     CHECK_ROW(!allows(&policy, rows[i].host, rows[i].other_port), rows[i].url);
-    CHECK_ROW(!allows(&policy, "10.0.0.2", rows[i].port), rows[i].url);
+    CHECK_ROW(!allows(&policy, "127.0.0.2", rows[i].port), rows[i].url);
     net_policy_clear(&policy);
+  }
+}
+
+/* A server that redirects to https, a registry whose tokens or blobs are elsewhere. */
+static void
+test_servers_inside_lead_inside(void)
+{
+  static const struct {
+    const char *url;
+    const char *host;
+    uint16_t port;
+    bool is_allowed;
+    bool is_allowed_locally; /* with the flag for local addresses */
+  } rows[] = {
+      {"http://10.0.0.1:8080/", "10.0.0.1", 443, true, true},
+      {"https://10.0.0.1:5050/", "10.0.0.1", 80, true, true},
+      {"https://10.0.0.1:5050/", "10.0.0.1", 5051, false, true},
+      {"https://10.0.0.1:5050/", "192.168.7.7", 443, true, true},
+      {"https://10.0.0.1:5050/", "172.31.0.1", 80, true, true},
+      {"https://10.0.0.1:5050/", "fd00::7", 443, true, true},
+      {"https://[fd00::1]/", "10.0.0.1", 443, true, true},
+      {"https://10.0.0.1:5050/", "192.168.7.7", 5050, false, true},
+      {"https://10.0.0.1:5050/", "192.168.7.7", 22, false, false},
+      {"https://10.0.0.1/", "127.0.0.1", 443, false, true},
+      {"https://10.0.0.1/", "169.254.169.254", 80, false, true},
+      {"https://10.0.0.1/", "fd00:ec2::254", 80, false, true},
+      {"https://8.8.8.8/", "10.0.0.1", 443, false, true},
+      {"http://127.0.0.1:5000/", "127.0.0.1", 443, true, true},
+      {"http://127.0.0.1:5000/", "127.0.0.1", 5001, false, true},
+      {"http://127.0.0.1:5000/", "10.0.0.1", 443, false, true},
+      {"nbd://10.0.0.1", "10.0.0.2", 443, false, false},
+  };
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    struct net_policy plain = {0}, local = {0};
+    CHECK_NUMBER(sandbox_network_add_url(&plain, rows[i].url, false, NULL), 0);
+    CHECK_NUMBER(sandbox_network_add_url(&local, rows[i].url, true, NULL), 0);
+    CHECK_ROW(allows(&plain, rows[i].host, rows[i].port) == rows[i].is_allowed, rows[i].host);
+    CHECK_ROW(allows(&local, rows[i].host, rows[i].port) == rows[i].is_allowed_locally,
+              rows[i].host);
+    net_policy_clear(&plain);
+    net_policy_clear(&local);
   }
 }
 
@@ -78,12 +119,12 @@ static void
 test_the_web_may_lead_anywhere_outside(void)
 {
   struct net_policy web = {0}, nbd = {0};
-  CHECK_NUMBER(sandbox_network_add_url(&web, "https://10.0.0.1:8443/x", NULL), 0);
+  CHECK_NUMBER(sandbox_network_add_url(&web, "https://10.0.0.1:8443/x", false, NULL), 0);
   CU_ASSERT(allows(&web, "8.8.8.8", 443) && allows(&web, "8.8.8.8", 80));
   CU_ASSERT(allows(&web, "8.8.8.8", 8443));
   CU_ASSERT_FALSE(allows(&web, "8.8.8.8", 22));
   CU_ASSERT_FALSE(allows(&web, "169.254.169.254", 80));
-  CHECK_NUMBER(sandbox_network_add_url(&nbd, "nbd://10.0.0.1", NULL), 0);
+  CHECK_NUMBER(sandbox_network_add_url(&nbd, "nbd://10.0.0.1", false, NULL), 0);
   CU_ASSERT_FALSE(allows(&nbd, "8.8.8.8", 10809));
   net_policy_clear(&web);
   net_policy_clear(&nbd);
@@ -93,9 +134,11 @@ static void
 test_unix_sockets_are_named_by_their_path(void)
 {
   struct net_policy policy = {0};
-  CHECK_NUMBER(sandbox_network_add_url(&policy, "nbd+unix:///e?socket=/run/a.sock", NULL), 0);
-  CHECK_NUMBER(sandbox_network_add_url(&policy, "nbds+unix:///?x=1&socket=/b%20c%2f%&y", NULL), 0);
-  CHECK_NUMBER(sandbox_network_add_url(&policy, "nbd+unix:///", NULL), 0);
+  CHECK_NUMBER(sandbox_network_add_url(&policy, "nbd+unix:///e?socket=/run/a.sock", false, NULL),
+               0);
+  CHECK_NUMBER(
+      sandbox_network_add_url(&policy, "nbds+unix:///?x=1&socket=/b%20c%2f%&y", false, NULL), 0);
+  CHECK_NUMBER(sandbox_network_add_url(&policy, "nbd+unix:///", false, NULL), 0);
   CU_ASSERT(allows_path(&policy, "/run/a.sock"));
   CU_ASSERT(allows_path(&policy, "/b c/%"));
   CHECK_NUMBER(policy.path_count, 2);
@@ -108,7 +151,7 @@ test_urls_without_hosts_need_nothing(void)
   static const char *const urls[] = {"file:///x", "/x", "-", "rbd:pool/image", "oci-archive:x"};
   struct net_policy policy = {0};
   for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++)
-    CHECK_NUMBER(sandbox_network_add_url(&policy, urls[i], NULL), 0);
+    CHECK_NUMBER(sandbox_network_add_url(&policy, urls[i], false, NULL), 0);
   CHECK_NUMBER(policy.rule_count + policy.path_count, 0);
 }
 
@@ -120,7 +163,7 @@ test_urls_that_lack_what_they_need_are_refused(void)
   for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
     struct net_policy policy = {0};
     struct error *err = NULL;
-    CHECK_ROW(sandbox_network_add_url(&policy, urls[i], &err) == -1, urls[i]);
+    CHECK_ROW(sandbox_network_add_url(&policy, urls[i], false, &err) == -1, urls[i]);
     CHECK_ERROR(&err, ERROR_INVALID_ARGUMENT, "names no host");
     net_policy_clear(&policy);
   }
@@ -128,7 +171,7 @@ test_urls_that_lack_what_they_need_are_refused(void)
 
 UNIT_MAIN("populator/transfer/sandbox_network",
           UNIT_TEST(test_daemons_are_reached_on_all_their_ports),
-          UNIT_TEST(test_urls_name_hosts_and_ports),
+          UNIT_TEST(test_urls_name_hosts_and_ports), UNIT_TEST(test_servers_inside_lead_inside),
           UNIT_TEST(test_the_web_may_lead_anywhere_outside),
           UNIT_TEST(test_unix_sockets_are_named_by_their_path),
           UNIT_TEST(test_urls_without_hosts_need_nothing),

@@ -21,6 +21,8 @@ static const char script[] = "#!/bin/sh\n"
                              "*) echo \"{\\\"identity\\\":\\\"$1\\\"}\" ;;\n"
                              "esac\n";
 
+#define ABOUT "7 now"
+
 struct stand {
   char *dir;
   char *worker;
@@ -70,7 +72,7 @@ ask(struct stand *stand, const char *key, const char *host, const char *what)
 {
   struct json_object *job = json_object_new_object();
   json_put_text(job, what, "what");
-  lookups_start(stand->lookups, key, host, "resolve", job);
+  lookups_start(stand->lookups, key, ABOUT, host, "resolve", job);
 }
 
 /* Until there is an answer; the state of it, and its message. */
@@ -81,6 +83,7 @@ await(struct stand *stand, const char *key, char **ret_message)
   for (;;) {
     CLEANUP(lookup_view_clear) struct lookup_view view;
     lookups_take(stand->lookups, key, &view);
+    CU_ASSERT(view.state == LOOKUP_NONE || strcmp(view.about, ABOUT) == 0);
     if (view.state != LOOKUP_RUNNING || clock_now_ms() > deadline_ms) {
       const char *identity = json_text(view.result, "identity");
       *ret_message = xstrdup(identity ? identity : view.message);
@@ -129,6 +132,7 @@ test_a_host_that_hangs_leaves_places_for_others(void)
   lookups_take(stand.lookups, "dead-0", &view);
   CU_ASSERT_EQUAL(view.state, LOOKUP_RUNNING);
   lookups_forget(stand.lookups, "dead-0");
+  lookup_view_clear(&view);
   lookups_take(stand.lookups, "dead-0", &view);
   CU_ASSERT_EQUAL(view.state, LOOKUP_NONE);
   int64_t started_ms = clock_now_ms();
