@@ -101,8 +101,19 @@ def test_pods_are_locked_down(rendered_full):
     names = {p["name"] for c in pod["containers"] for p in c.get("ports", [])}
     policy = next(d for d in rendered_full if d["kind"] == "NetworkPolicy")
     assert {p["port"] for rule in policy["spec"]["ingress"] for p in rule["ports"]} == names
+    blocked = [peer["ipBlock"]["except"] for rule in policy["spec"]["egress"] for peer in rule.get("to", ())
+               if "ipBlock" in peer]
+    assert blocked == [["169.254.0.0/16"], ["fe80::/10", "fd00:ec2::254/128"]], "metadata services"
     monitor = next(d for d in rendered_full if d["kind"] == "PodMonitor")
     assert {e["port"] for e in monitor["spec"]["podMetricsEndpoints"]} == names - {"upload"}
+
+
+def test_what_claims_are_filled_from_is_made_known(rendered_full):
+    """Where the cluster has the kind for it."""
+    assert not [d for d in rendered_full if d["kind"] == "VolumePopulator"]
+    _, documents = template("--api-versions", "populator.storage.k8s.io/v1beta1/VolumePopulator")
+    known = {d["sourceKind"]["kind"] for d in documents if d["kind"] == "VolumePopulator"}
+    assert known == {"VirtualMachineImage", "VirtualMachinePvc", "VirtualMachineVolume", "DataSource", "DataVolume"}
 
 
 def test_pods_that_read_files_of_nodes_are_locked_down(rendered, rendered_full):
@@ -141,6 +152,9 @@ def test_pods_that_read_files_of_nodes_are_locked_down(rendered, rendered_full):
     ({"storageClasses": [{"name": "a", "parameters": {}}]}, "pool"),
     ({"csiDriver": {"fsGroupPolicy": "Sometimes"}}, "/csiDriver/fsGroupPolicy"),
     ({"crds": {"cdi": "maybe"}}, "/crds/cdi"),
+    ({"node": {"resources": {"limit": {"memory": "1Gi"}}}}, "limit"),
+    ({"populator": {"resources": {"limits": {"memory": {}}}}}, "/populator/resources/limits/memory"),
+    ({"controller": {"nodeSelector": {"disk": True}}}, "/controller/nodeSelector/disk"),
 ], ids=lambda value: value if isinstance(value, str) else "")
 def test_wrong_values_are_refused_by_name(values, message):
     status, said = template(values=values)

@@ -4,6 +4,7 @@ that they reach over the network. The tests of this folder go on from each other
 
 import os
 import socket
+import subprocess
 
 import pytest
 
@@ -17,14 +18,25 @@ def disk(tmp_path_factory):
     return sample_disk.make(tmp_path_factory.mktemp("disk"))
 
 
+def foreign_files(folder, raw):
+    """The disk as VMware has it, and a file of theirs that wants another one."""
+    disk, wanting = folder / "disk.vmdk", folder / "wanting.vmdk"
+    subprocess.run(["qemu-img", "convert", "-f", "raw", "-O", "vmdk", raw, disk], check=True)
+    wanting.write_text("# Disk DescriptorFile\nversion=1\nCID=fffffffe\nparentCID=ffffffff\n"
+                       'createType="monolithicFlat"\nRW 131072 FLAT "/etc/passwd" 0\n')
+    return disk, wanting
+
+
 @pytest.fixture(scope="session")
-def server(disk):
-    """Serves the qcow2 to pods; slow_s is how long it waits behind every 64 KiB."""
-    file = File(size=0, etag='"one"')
-    file.data = disk[1].read_bytes()
+def server(disk, tmp_path_factory):
+    """Serves the qcow2 to pods, and others by their names; slow_s is how long it waits behind every 64 KiB."""
+    files = {}
+    for path in (disk[1], *foreign_files(tmp_path_factory.mktemp("foreign"), disk[0])):
+        files[f"/{path.name}"] = File(size=0, etag=f'"{path.name}"')
+        files[f"/{path.name}"].data = path.read_bytes()
 
     def handle(request, reply):
-        status, headers, body = file.answer(request)
+        status, headers, body = files[request.path].answer(request)
         reply.head(status, headers)
         for at in range(0, 0 if request.method == "HEAD" else len(body), 64 << 10):
             reply.send(body[at:at + (64 << 10)])

@@ -103,6 +103,16 @@ def test_every_pod_is_ready_and_none_was_restarted(followed):
         assert not any(restarts.values()), restarts
 
 
+def golden_sources():
+    return sorted(item["metadata"]["name"] for item in kubectl.get_all("datasources"))
+
+
+def test_golden_images_of_the_values_are_there_after_the_first_install(followed):
+    """Of kinds that the cluster learnt of in the same go."""
+    kubectl.until(lambda: golden_sources() == ["centos-stream9", "fedora", "ubuntu2404"],
+                  f"made: {golden_sources()}")
+
+
 def test_programs_have_no_privileges_they_do_not_need(followed):
     name = next(pod["metadata"]["name"] for pod in pods() if "controller" in pod["metadata"]["name"])
     status = kubectl.run("exec", "-n", NAMESPACE, name, "-c", "imprint-populator", "--", "cat",
@@ -111,6 +121,18 @@ def test_programs_have_no_privileges_they_do_not_need(followed):
     assert fields["Uid"].split()[0] == "64045"
     assert int(fields["CapEff"], 16) == 0
     assert fields["NoNewPrivs"].strip() == "1"
+
+
+def test_foreign_formats_are_read_in_a_pod(followed, server, disk, cluster):
+    """By qemu-nbd in a jail, with what the profile of a pod leaves of system calls."""
+    kubectl.apply(*(kubectl.image(name, {"http": server.url(f"/{name}.vmdk")}, storageClassName="vms")
+                    for name in ("disk", "wanting")))
+    kubectl.until(lambda: kubectl.state("vmim", "wanting") == "Error", "the other one is refused")
+    assert "'/etc/passwd'" in kubectl.message("vmim", "wanting")
+    kubectl.await_state("vmim", "disk", "Available")
+    with cluster.volume(kubectl.await_bound("disk-image-pvc"), read_only=True) as volume:
+        assert volume.read(0, 64 << 20) == disk[0].read_bytes()
+    kubectl.delete("vmim", "disk", "wanting")
 
 
 def test_the_whole_is_told_in_one_object(followed):
@@ -135,12 +157,18 @@ def test_metrics_are_served(followed):
     assert 'imprint_objects{' in said
 
 
+def percent(name):
+    """How far an import is; 0 before it says so."""
+    progress = (kubectl.get("vmim", name) or {}).get("status", {}).get("progress", "0%")
+    return float(progress.rstrip("%"))
+
+
 def test_upgrade_under_load_loses_nothing(followed, server, cluster):
     """Pods are replaced while an image is imported and claims are made."""
-    server.slow_s = 0.02
+    server.slow_s = 0.3
     try:
         kubectl.apply(kubectl.image("second", {"http": server.url("/disk.qcow2")}, storageClassName="vms"))
-        kubectl.until(lambda: kubectl.state("vmim", "second") not in ("", "Creating"), "the import's begin")
+        kubectl.until(lambda: 0 < percent("second") < 100, "the import is under way")
 
         def make_claims():
             for number in range(UPGRADE_CLAIMS):
@@ -171,6 +199,7 @@ def test_pod_goes_on_without_the_release_and_is_cleaned_up_by_the_next(followed,
     """What people own stays; whoever installs again goes on from there."""
     kept = helm("get", "values", "imprint", "-o", "json")
     helm("uninstall", "imprint", "--wait")
+    kubectl.until(lambda: not golden_sources(), "golden images of the values go with it")
     assert kubectl.state("vmim", "debian") == "Available"
     assert len(cluster.images(POOL)) == 2  # the image and the disk
     assert_pod_writes(300)

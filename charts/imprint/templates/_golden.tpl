@@ -14,32 +14,58 @@ installs none, unless another release serves them, which shows by its policy. */
 {{- end -}}
 {{- end -}}
 
-{{/* The minute at which common images are looked for: chosen once, and kept in a ConfigMap. */}}
+{{/* The one name of the ConfigMap with what the values ask for, and of what all of it belongs to. */}}
+{{- define "imprint.goldenName" -}}
+{{ include "imprint.name" . }}-golden-images
+{{- end -}}
+
+{{/* The minute at which common images are looked for: given, or as an older chart chose it and wrote it
+down. Empty otherwise: the populator knows one that follows from the cluster, so that it is the same
+however often the chart is rendered, and by what. */}}
 {{- define "imprint.goldenMinute" -}}
-{{- $kept := lookup "v1" "ConfigMap" .Release.Namespace (printf "%s-golden-images" (include "imprint.name" .)) -}}
-{{- if and $kept $kept.data -}}{{- get $kept.data "minute" -}}
-{{- else -}}{{- randInt 0 60 -}}
+{{- $given := toString .Values.goldenImages.minute -}}
+{{- $kept := lookup "v1" "ConfigMap" .Release.Namespace (include "imprint.goldenName" .) -}}
+{{- if ne $given "" -}}{{- $given -}}
+{{- else if and $kept $kept.data -}}{{- get $kept.data "minute" -}}
 {{- end -}}
 {{- end -}}
 
-{{/* A DataImportCron of {root, template, schedule}. What was imported stays when it is taken out of the
-values. */}}
-{{- define "imprint.dataImportCron" -}}
-{{- $spec := merge (deepCopy .template.spec) (dict "schedule" .schedule "retentionPolicy" "All") -}}
-apiVersion: cdi.kubevirt.io/v1beta1
-kind: DataImportCron
-metadata:
-  name: {{ .template.metadata.name }}
-  namespace: {{ default .root.Values.goldenImages.namespace .template.metadata.namespace | default .root.Release.Namespace }}
-  labels:
-    {{- include "imprint.labels" .root | nindent 4 }}
-    {{- with .template.metadata.labels }}
-    {{- toYaml . | nindent 4 }}
-    {{- end }}
-  {{- with .template.metadata.annotations }}
-  annotations:
-    {{- toYaml . | nindent 4 }}
-  {{- end }}
-spec:
-  {{- toYaml $spec | nindent 2 }}
+{{/* An entry of the list of golden_wish.h, as JSON: {root, from, template, kind, name, spec}. */}}
+{{- define "imprint.goldenObject" -}}
+{{- $given := .template.metadata -}}
+{{- $labels := dict "app.kubernetes.io/part-of" "imprint" "app.kubernetes.io/managed-by" "imprint-populator" -}}
+{{- $labels = merge $labels (include "imprint.selector" .root | fromYaml) -}}
+{{- $namespace := default .root.Values.goldenImages.namespace $given.namespace | default .root.Release.Namespace -}}
+{{- $metadata := dict "name" .name "namespace" $namespace "labels" $labels -}}
+{{- if eq .kind "DataImportCron" -}}
+  {{- $_ := set $metadata "labels" (merge $labels (default dict $given.labels)) -}}
+  {{- with $given.annotations -}}{{- $_ := set $metadata "annotations" . -}}{{- end -}}
+{{- end -}}
+{{- $spec := default (dict "source" (dict "pvc" (dict "namespace" $namespace "name" .name))) .spec -}}
+{{- $object := dict "apiVersion" "cdi.kubevirt.io/v1beta1" "kind" .kind "metadata" $metadata "spec" $spec -}}
+{{- dict "from" .from "object" $object | toJson -}}
+{{- end -}}
+
+{{/* All that the values ask for, as a list in JSON. A DataSource stands before the cron that may adopt it,
+and stays when the import is turned on, which then points it elsewhere; so nobody finds nothing meanwhile.
+What was imported stays when a cron is taken out of the values (retentionPolicy). */}}
+{{- define "imprint.goldenObjects" -}}
+{{- $root := . -}}
+{{- $entries := list -}}
+{{- $kept := dict "retentionPolicy" "All" -}}
+{{- if ne (toString .Values.goldenImages.enabled) "false" -}}
+  {{- range .Values.commonDataImportCronTemplates -}}
+    {{- $from := printf "commonDataImportCronTemplates '%s'" .metadata.name -}}
+    {{- $entries = append $entries (include "imprint.goldenObject" (dict "root" $root "from" $from "template" . "kind" "DataSource" "name" .spec.managedDataSource)) -}}
+    {{- if $root.Values.enableCommonBootImageImport -}}
+      {{- $entries = append $entries (include "imprint.goldenObject" (dict "root" $root "from" $from "template" . "kind" "DataImportCron" "name" .metadata.name "spec" (merge (deepCopy .spec) $kept))) -}}
+    {{- end -}}
+  {{- end -}}
+  {{- range .Values.dataImportCronTemplates -}}
+    {{- $from := printf "dataImportCronTemplates '%s'" .metadata.name -}}
+    {{- $_ := required (printf "%s needs spec.schedule" $from) .spec.schedule -}}
+    {{- $entries = append $entries (include "imprint.goldenObject" (dict "root" $root "from" $from "template" . "kind" "DataImportCron" "name" .metadata.name "spec" (merge (deepCopy .spec) $kept))) -}}
+  {{- end -}}
+{{- end -}}
+[{{ join "," $entries }}]
 {{- end -}}

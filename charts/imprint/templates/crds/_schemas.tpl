@@ -59,13 +59,13 @@ items:
   type: object
   required: [type, status]
   properties:
-    type: {type: string, maxLength: 316}
-    status: {type: string, enum: ["True", "False", Unknown]}
+    type: {type: string, maxLength: 316, description: What it speaks of.}
+    status: {type: string, enum: ["True", "False", Unknown], description: Whether it is so.}
     reason: {type: string, maxLength: 1024, description: One word for programs.}
     message: {type: string, maxLength: 32768, description: A sentence for people.}
-    lastTransitionTime: {type: string, format: date-time}
-    lastHeartbeatTime: {type: string, format: date-time}
-    observedGeneration: {type: integer, format: int64, minimum: 0}
+    lastTransitionTime: {type: string, format: date-time, description: Since when.}
+    lastHeartbeatTime: {type: string, format: date-time, description: Not written.}
+    observedGeneration: {type: integer, format: int64, minimum: 0, description: Of which generation.}
 {{- end -}}
 
 {{/* state, progress and conditions: what the status of all kinds of hypercloud.tmaxanc.com has. */}}
@@ -73,6 +73,7 @@ items:
 state:
   type: string
   description: The object's state in one word.
+  maxLength: 63
 progress:
   type: string
   description: 'How much of the work is done, like "42.1%".'
@@ -100,6 +101,7 @@ type: object
 properties:
   accessModes:
     type: array
+    description: How it is used, as in a PersistentVolumeClaim; all that follows likewise.
     maxItems: 4
     x-kubernetes-list-type: set
     items:
@@ -107,64 +109,77 @@ properties:
       enum: [ReadWriteOnce, ReadOnlyMany, ReadWriteMany, ReadWriteOncePod]
   resources:
     type: object
+    description: Its size.
     properties:
       requests:
         type: object
+        description: 'storage: at least so much, like 10Gi.'
         maxProperties: 16
         additionalProperties:
           {{- include "imprint.schema.quantity" . | nindent 10 }}
       limits:
         type: object
+        description: 'storage: at most so much.'
         maxProperties: 16
         additionalProperties:
           {{- include "imprint.schema.quantity" . | nindent 10 }}
   storageClassName:
     type: string
+    description: A StorageClass of this driver; the default one if empty.
     maxLength: 253
   volumeMode:
     type: string
+    description: A block device, or a filesystem on one.
     enum: [Block, Filesystem]
   volumeAttributesClassName:
     type: string
+    description: Limits of the volume, by a class.
     maxLength: 253
   volumeName:
     type: string
+    description: A PersistentVolume that is there, in place of a new one.
     maxLength: 253
   selector:
     type: object
+    description: Which PersistentVolumes would do, by their labels.
     properties:
       matchLabels:
         type: object
+        description: Labels, each with its value.
         maxProperties: 64
         additionalProperties: {type: string, maxLength: 63}
       matchExpressions:
         type: array
+        description: Rules about labels; all must hold.
         maxItems: 64
         items:
           type: object
           required: [key, operator]
           properties:
-            key: {type: string, maxLength: 317}
-            operator: {type: string, maxLength: 32}
+            key: {type: string, maxLength: 317, description: The label.}
+            operator: {type: string, maxLength: 32, description: "In, NotIn, Exists or DoesNotExist."}
             values:
               type: array
+              description: Of the label.
               maxItems: 64
               items: {type: string, maxLength: 63}
   dataSource:
     type: object
+    description: Another way to fill it, a claim or a snapshot of the same namespace.
     required: [kind, name]
     properties:
-      apiGroup: {type: string, maxLength: 253}
-      kind: {type: string, maxLength: 253}
-      name: {type: string, maxLength: 253}
+      apiGroup: {type: string, maxLength: 253, description: Of its kind.}
+      kind: {type: string, maxLength: 253, description: Its kind.}
+      name: {type: string, maxLength: 253, description: Its name.}
   dataSourceRef:
     type: object
+    description: Another way to fill it, by any object that a populator knows.
     required: [kind, name]
     properties:
-      apiGroup: {type: string, maxLength: 253}
-      kind: {type: string, maxLength: 253}
-      name: {type: string, maxLength: 253}
-      namespace: {type: string, maxLength: 253}
+      apiGroup: {type: string, maxLength: 253, description: Of its kind.}
+      kind: {type: string, maxLength: 253, description: Its kind.}
+      name: {type: string, maxLength: 253, description: Its name.}
+      namespace: {type: string, maxLength: 253, description: 'Its namespace, if another one.'}
 {{- end -}}
 
 {{/* An object in an S3 store: the installation's, or another one. */}}
@@ -174,10 +189,12 @@ required: [bucketName, objectName]
 properties:
   bucketName:
     type: string
+    description: The bucket.
     minLength: 1
     maxLength: 255
   objectName:
     type: string
+    description: The object in it; slashes may be part of the name.
     minLength: 1
     maxLength: 1024
   endpoint:
@@ -188,6 +205,7 @@ properties:
     {{- include "imprint.schema.url" . | nindent 4 }}
   region:
     type: string
+    description: Of the store, as requests are signed with; us-east-1 if empty.
     maxLength: 64
   secretRef:
     description: >-
@@ -201,8 +219,8 @@ properties:
 type: object
 required: [name]
 properties:
-  name: {type: string, minLength: 1, maxLength: 253}
-  namespace: {type: string, maxLength: 63}
+  name: {type: string, minLength: 1, maxLength: 253, description: Its name.}
+  namespace: {type: string, maxLength: 63, description: Its namespace; the object's own if empty.}
 {{- end -}}
 
 {{- define "imprint.schema.upload" -}}
@@ -217,9 +235,22 @@ properties:
     type: integer
     format: int64
     description: Bytes that have arrived and are safe.
+  receivedAt:
+    type: string
+    format: date-time
+    description: When the last of them arrived.
   handle:
     type: string
     description: The volume in Ceph that they are kept in until all are there.
+  into:
+    type: string
+    description: The volume in Ceph that they are imported to as they come.
+  id:
+    type: string
+    description: Tells this upload from others.
+  failure:
+    type: string
+    description: What is wrong with the file.
   checksum:
     type: string
     description: What the client says the file's checksum is.

@@ -11,6 +11,7 @@ claim is called. */}}
   - {name: Progress, type: string, jsonPath: .status.progress}
   - {name: Size, type: string, jsonPath: .status.size}
   - {name: Source, type: string, jsonPath: .status.source}
+  - {name: Claim, type: string, jsonPath: .status.pvcName}
   - {name: Age, type: date, jsonPath: .metadata.creationTimestamp}
   - name: Message
     type: string
@@ -23,8 +24,17 @@ claim is called. */}}
         A volume made from a VirtualMachineImage: a copy-on-write clone in the claim {{ .claim }}, for
         a virtual machine to use.
       required: [spec]
-      {{- if lt (int .limit) 253 }}
       x-kubernetes-validations:
+      - rule: >-
+          !has(oldSelf.status) || !has(oldSelf.status.state) || !(oldSelf.status.state in ['Creating', 'Available'])
+          || (has(self.spec.virtualMachineImageName) == has(oldSelf.spec.virtualMachineImageName)
+          && (!has(self.spec.virtualMachineImageName)
+          || self.spec.virtualMachineImageName == oldSelf.spec.virtualMachineImageName)
+          && (!has(self.spec.virtualMachineImage)
+          || self.spec.virtualMachineImage == oldSelf.spec.virtualMachineImage))
+        message: >-
+          spec.virtualMachineImage cannot be changed once the claim is made of it: make another volume
+      {{- if lt (int .limit) 253 }}
       - rule: self.metadata.name.size() <= {{ .limit }}
         message: >-
           metadata.name may have {{ .limit }} characters, because the volume's claim is called
@@ -36,6 +46,7 @@ claim is called. */}}
         metadata: {type: object}
         spec:
           type: object
+          description: What is asked for.
           x-kubernetes-validations:
           - rule: '[has(self.virtualMachineImageName), has(self.virtualMachineImage)].exists_one(x, x)'
             message: exactly one of virtualMachineImageName and virtualMachineImage must be set
@@ -52,6 +63,7 @@ claim is called. */}}
               required: [name]
               properties:
                 name:
+                  description: Its name.
                   {{- include "imprint.schema.name" . | nindent 18 }}
                 namespace:
                   type: string
@@ -61,8 +73,8 @@ claim is called. */}}
                   maxLength: 63
             pvc:
               description: >-
-                The claim. Without a size it has the image's; a larger size grows the volume, a
-                smaller one is an error.
+                The claim. Without a size it has the image's; a larger size grows the volume, also later, a
+                smaller one is an error. selector, volumeName and data sources are without effect.
               {{- include "imprint.schema.claim" . | nindent 14 }}
             capacity:
               type: object
@@ -70,9 +82,11 @@ claim is called. */}}
               required: [storage]
               properties:
                 storage:
+                  description: How much it can hold, like 10Gi.
                   {{- include "imprint.schema.quantity" . | nindent 18 }}
         status:
           type: object
+          description: How it fares; written by Imprint.
           properties:
             {{- include "imprint.schema.commonStatus" . | nindent 12 }}
             size:
