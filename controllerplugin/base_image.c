@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include "controllerplugin/base_use.h"
 #include "controllerplugin/base_volume.h"
 #include "lib/base/clock.h"
 #include "lib/base/digest.h"
@@ -113,7 +114,7 @@ inspect(struct base *base, char **ret_name, uint64_t *ret_bytes, struct error **
   char *what = xasprintf("%s\n%s", source, digest ? digest : identity ? identity : "");
   char hex[DIGEST_SHA256_HEX];
   digest_sha256_hex(what, strlen(what), hex);
-  *ret_name = xasprintf("base-%.40s", hex);
+  *ret_name = xasprintf(BASE_IMAGE_PREFIX "%.*s", BASE_IMAGE_DIGITS, hex);
   *ret_bytes = (uint64_t)bytes;
   return 0;
 }
@@ -154,12 +155,13 @@ provide(struct base *base, char **ret_snapshot, struct error **err)
   uint64_t bytes;
   if (inspect(base, &name, &bytes, err) < 0 ||
       base_volume_find(controller, &base->parameters, name, bytes, &handle, err) < 0 ||
+      base_use_touch(controller, handle, err) < 0 ||
       base_volume_snapshot(controller, handle, ret_snapshot, err) < 0)
     return -1;
   if (*ret_snapshot)
     return 0;
   log_info("base image %s: importing", name);
-  if (import(base, handle, err) < 0)
+  if (import(base, handle, err) < 0 || base_use_touch(controller, handle, err) < 0)
     return -1;
   return base_volume_take_snapshot(controller, name, handle, ret_snapshot, err);
 }
@@ -230,6 +232,8 @@ job_of(const struct base_images *images, const struct volume_parameters *paramet
   json_put_text(job, images->options.clusters_file, "clusters");
   if (images->options.allow_local_addresses)
     json_put_at(job, json_object_new_boolean(true), "allow-local-addresses");
+  if (images->options.allow_network)
+    json_put_text(job, images->options.allow_network, "allow-network");
   if (parameters->image_endpoint) {
     json_put_text(job, parameters->image_endpoint, "s3-endpoint");
     json_put_at(job, json_object_new_boolean(true), "s3-path-style");
@@ -253,11 +257,22 @@ copy_parameters(const struct volume_parameters *parameters, struct string_map *r
   }
 }
 
+/* Who comes with other credentials has to show that they lead to the image: what others got by
+ * theirs is not for him. They are in the key as a digest, so that it can be kept. */
 static char *
-key_of(const struct volume_parameters *p)
+key_of(const struct volume_parameters *p, const struct string_map *secrets)
 {
-  return xasprintf("%s/%s/%s\n%s\n%s", p->cluster_id ? p->cluster_id : "", p->pool, p->name_space,
-                   p->image_source, p->image_endpoint ? p->image_endpoint : "");
+  CLEANUP(json_object_putp) struct json_object *shown = json_object_new_object();
+  for (size_t i = 0; i < sizeof(secret_flags) / sizeof(secret_flags[0]); i++) {
+    const char *value = string_map_get(secrets, secret_flags[i].key);
+    if (value)
+      json_put_text(shown, value, secret_flags[i].flag);
+  }
+  const char *text = json_object_to_json_string(shown);
+  char hex[DIGEST_SHA256_HEX];
+  digest_sha256_hex(text, strlen(text), hex);
+  return xasprintf("%s/%s/%s\n%s\n%s\n%s", p->cluster_id ? p->cluster_id : "", p->pool,
+                   p->name_space, p->image_source, p->image_endpoint ? p->image_endpoint : "", hex);
 }
 
 /* With the mutex held. Results that are too old go on the way. */
@@ -307,7 +322,7 @@ int
 base_images_get(struct base_images *images, const struct volume_parameters *parameters,
                 const struct string_map *secrets, char **ret_snapshot, struct error **err)
 {
-  CLEANUP(freep) char *key = key_of(parameters);
+  CLEANUP(freep) char *key = key_of(parameters, secrets);
   MUTEX_GUARD(&images->mutex);
   struct base *base = find(images, key);
   if (!base && begin(images, parameters, secrets, key, &base, err) < 0)
@@ -324,6 +339,18 @@ base_images_get(struct base_images *images, const struct volume_parameters *para
                      base->doing, base->percent);
   return error_set(err, ERROR_UNAVAILABLE,
                    "parameter 'imageSource': the image is being %s: call again", base->doing);
+}
+
+void
+base_images_forget(struct base_images *images, const char *snapshot)
+{
+  MUTEX_GUARD(&images->mutex);
+  struct base *base;
+  LIST_FOREACH(base, &images->list, link)
+  {
+    if (base->state == BASE_READY && strcmp(base->snapshot, snapshot) == 0)
+      base->until_ms = 0;
+  }
 }
 
 /* ---- start and stop ---------------------------------------------------------------------------

@@ -12,6 +12,10 @@
 #include "controllerplugin/controller.h"
 #include "csi/volume/parameters.h"
 
+/* Of their volumes' names; so many hexadecimal digits follow. */
+#define BASE_IMAGE_PREFIX "base-"
+#define BASE_IMAGE_DIGITS 40
+
 struct base_images;
 
 struct base_images_options {
@@ -19,6 +23,7 @@ struct base_images_options {
   const char *worker;        /* path of the imprint command */
   const char *clusters_file; /* for it */
   bool allow_local_addresses;
+  const char *allow_network; /* or NULL */
 };
 
 /* The strings must outlive it. */
@@ -32,5 +37,7 @@ void base_images_free(struct base_images *images);
  * as it is being imported: the caller comes again. */
 int base_images_get(struct base_images *images, const struct volume_parameters *parameters,
                     const struct string_map *secrets, char **ret_snapshot, struct error **err);
+/* The snapshot is gone, or about to go: it is not handed out any more. */
+void base_images_forget(struct base_images *images, const char *snapshot);
 
 #endif

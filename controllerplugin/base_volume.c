@@ -85,6 +85,18 @@ base_volume_take_snapshot(struct controller *controller, const char *name, const
 }
 
 void
+base_volume_remove_snapshot(struct controller *controller, const char *snapshot)
+{
+  CLEANUP(unpacked_freep)
+  ProtobufCMessage *answer = answer_new(&csi__v1__delete_snapshot_response__descriptor);
+  Csi__V1__DeleteSnapshotRequest request = CSI__V1__DELETE_SNAPSHOT_REQUEST__INIT;
+  CLEANUP(error_freep) struct error *failure = NULL;
+  request.snapshot_id = (char *)snapshot;
+  if (controller_delete_snapshot(controller, &request.base, answer, &failure) < 0)
+    log_warn("base image '%s': %s", snapshot, failure->message);
+}
+
+void
 base_volume_remove(struct controller *controller, const char *handle)
 {
   CLEANUP(unpacked_freep)

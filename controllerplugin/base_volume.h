@@ -15,6 +15,7 @@ int base_volume_snapshot(struct controller *controller, const char *handle, char
 int base_volume_take_snapshot(struct controller *controller, const char *name, const char *handle,
                               char **ret_snapshot, struct error **err);
 /* What cannot be removed is told in the log. */
+void base_volume_remove_snapshot(struct controller *controller, const char *snapshot);
 void base_volume_remove(struct controller *controller, const char *handle);
 
 #endif

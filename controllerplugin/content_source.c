@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controllerplugin/content_source.h"
 
+#include "controllerplugin/flattener.h"
 #include "controllerplugin/passing_snapshot.h"
 #include "lib/base/log.h"
 #include "lib/base/memory.h"
 #include "lib/ceph/clone_make.h"
+#include "lib/ceph/image.h"
 
 static int
 lock_source(struct controller *controller, const struct volume_id *id,
@@ -114,13 +116,29 @@ read_snap_size(const struct image_snap *snap, uint64_t *ret_bytes, struct error 
   return is_there ? 0 : error_set(err, ERROR_NOT_FOUND, "the snapshot to clone from is gone");
 }
 
+/* Nobody copies a volume that stands alone: then its image need not be opened for that. */
+static int
+take_passing_snapshot(struct content_source *source, struct passing_snapshot **ret_snapshot,
+                      struct error **err)
+{
+  struct controller *controller = source->controller;
+  struct volume *volume = &source->volume;
+  CLEANUP(image_closep) struct image *image = NULL;
+  CLEANUP(flattener_releasep) struct flattener_hold *hold = NULL;
+  if (volume->header.parent.pool_id >= 0 &&
+      (image_open(volume->location, volume->id.image_id, &image, err) < 0 ||
+       flattener_hold(controller->flattener, volume, &hold, err) < 0))
+    return -1;
+  return passing_snapshot_take(controller->passing_snapshots, volume, ret_snapshot, err);
+}
+
 static int
 clone_volume(struct content_source *source, struct clone_request *request,
              struct location *location, char **ret_id, struct error **err)
 {
   struct volume *volume = &source->volume;
   struct passing_snapshot *snapshot;
-  if (passing_snapshot_take(source->controller->passing_snapshots, volume, &snapshot, err) < 0)
+  if (take_passing_snapshot(source, &snapshot, err) < 0)
     return -1;
   source->cloned = (struct image_snap){.location = volume->location,
                                        .image_id = volume->id.image_id,

@@ -42,16 +42,11 @@ struct keyed_lock *controller_lock(struct controller *controller, enum lock_kind
                                    const char *key, enum keyed_lock_mode mode, const char *purpose,
                                    struct error **err);
 
-/* The services, for the RPC server. */
-extern const struct rpc_method identity_methods[];
-extern const size_t identity_method_count;
+/* The service, for the RPC server. */
 extern const struct rpc_method controller_methods[];
 extern const size_t controller_method_count;
 
 /* One handler an RPC, in the file of its name. */
-rpc_handler identity_get_plugin_info;
-rpc_handler identity_get_plugin_capabilities;
-rpc_handler identity_probe;
 rpc_handler controller_get_capabilities;
 rpc_handler controller_create_volume;
 rpc_handler controller_delete_volume;

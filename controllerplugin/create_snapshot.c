@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "controllerplugin/controller.h"
+#include "controllerplugin/flattener.h"
 #include "controllerplugin/places.h"
 #include "controllerplugin/volume.h"
 #include "csi/volume/image_name.h"
@@ -69,11 +70,13 @@ claim_name(struct controller *controller, const struct volume *volume, const cha
 }
 
 static int
-take_snapshot(const struct volume *volume, const char *snap_name, uint64_t *ret_snap_id,
-              struct error **err)
+take_snapshot(struct controller *controller, const struct volume *volume, const char *snap_name,
+              uint64_t *ret_snap_id, struct error **err)
 {
   CLEANUP(image_closep) struct image *image = NULL;
-  if (image_open(volume->location, volume->id.image_id, &image, err) < 0)
+  CLEANUP(flattener_releasep) struct flattener_hold *hold = NULL;
+  if (image_open(volume->location, volume->id.image_id, &image, err) < 0 ||
+      flattener_hold(controller->flattener, volume, &hold, err) < 0)
     return -1;
   return image_snap_create(image, snap_name, ret_snap_id, err);
 }
@@ -88,7 +91,7 @@ create(struct controller *controller, struct volume *volume, const char *name,
   struct snaps snaps;
   if (claim_name(controller, volume, snap_name, &is_new, err) < 0)
     return -1;
-  if (take_snapshot(volume, snap_name, &snap_id, err) < 0) {
+  if (take_snapshot(controller, volume, snap_name, &snap_id, err) < 0) {
     CLEANUP(freep) char *claim = image_name_of_claim(snap_name);
     if (is_new)
       (void)claim_drop(volume->location, claim, volume->id.image_id, NULL);

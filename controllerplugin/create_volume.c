@@ -162,8 +162,14 @@ create_from_image(struct creation *c, Csi__V1__CreateVolumeResponse *response, s
   snapshot.snapshot_id = snapshot_id;
   content.type_case = CSI__V1__VOLUME_CONTENT_SOURCE__TYPE_SNAPSHOT;
   content.snapshot = &snapshot;
-  if (content_source_open(c->controller, &content, &c->source, err) < 0)
-    return -1;
+  CLEANUP(error_freep) struct error *failure = NULL;
+  if (content_source_open(c->controller, &content, &c->source, &failure) < 0) {
+    bool is_gone = failure->code == ERROR_NOT_FOUND; /* another process has removed it */
+    if (is_gone)
+      base_images_forget(c->controller->base_images, snapshot_id);
+    return error_set(err, is_gone ? ERROR_UNAVAILABLE : failure->code, "%s%s", failure->message,
+                     is_gone ? ": call again" : "");
+  }
   c->source.id = "";
   return creation_find_or_make(c, response, err);
 }

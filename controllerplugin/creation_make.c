@@ -62,15 +62,19 @@ write_record(struct creation *c, const char *image_id, const struct string_map *
   return error_set(err, is_lost ? ERROR_ALREADY_EXISTS : failure->code, "%s", failure->message);
 }
 
+enum commit_kind { COMMIT_CLONE, COMMIT_DEEP_CLONE, COMMIT_COPY };
+
 /* The last step of a clone: the record. Whatever it got from its parent goes in the same step. */
 static int
-commit(struct creation *c, const char *image_id, uint64_t size_bytes, bool was_copying,
+commit(struct creation *c, const char *image_id, uint64_t size_bytes, enum commit_kind kind,
        Csi__V1__CreateVolumeResponse *response, struct error **err)
 {
   struct string_map metadata = {0};
   struct string_map inherited = {0};
   describe(c, image_id, &metadata);
-  if (was_copying)
+  if (kind == COMMIT_DEEP_CLONE) /* nobody sees it without: see flattening.h */
+    record_write_flattening(image_id, &metadata);
+  if (kind == COMMIT_COPY)
     record_list_copying(&inherited);
   else
     record_list_inherited(&content_source_header(&c->source)->metadata, &inherited);
@@ -95,8 +99,9 @@ on_copy_progress(void *context, int percent)
   return atomic_load(&progress->controller->is_stopping) ? -ECANCELED : 0;
 }
 
-/* copyMode=clone: everything is copied before the volume is ready. The call that asked is answered
- * at its deadline; the copying goes on, and later calls learn from the lock how far it is. */
+/* copyMode=clone, or a chain that is too long: everything is copied before the volume is ready. The
+ * call that asked is answered at its deadline; the copying goes on, and later calls learn from the
+ * lock how far it is. */
 static int
 copy_all(struct creation *c, const char *image_id, struct error **err)
 {
@@ -114,7 +119,7 @@ creation_finish_copy(struct creation *c, const char *image_id, uint64_t size_byt
 {
   if (copy_all(c, image_id, err) < 0)
     return -1;
-  return commit(c, image_id, size_bytes, true, response, err);
+  return commit(c, image_id, size_bytes, COMMIT_COPY, response, err);
 }
 
 static int
@@ -132,12 +137,11 @@ begin_copy(struct creation *c, const char *image_id, struct error **err)
 
 /* The steps behind the clone. */
 static int
-finish_clone(struct creation *c, const char *image_id, uint64_t size_bytes,
+finish_clone(struct creation *c, const char *image_id, uint64_t size_bytes, enum commit_kind kind,
              Csi__V1__CreateVolumeResponse *response, struct error **err)
 {
-  bool is_copy = c->parameters.copy_mode == COPY_MODE_CLONE;
-  if (!is_copy)
-    return commit(c, image_id, size_bytes, false, response, err);
+  if (kind != COMMIT_COPY)
+    return commit(c, image_id, size_bytes, kind, response, err);
   if (begin_copy(c, image_id, err) < 0)
     return -1;
   return creation_finish_copy(c, image_id, size_bytes, response, err);
@@ -154,21 +158,25 @@ tell_lost(struct creation *c, const char *image_id, struct error **err)
   return -1;
 }
 
-/* A copy-on-write clone; how deep it stands is checked first. */
+/* A copy-on-write clone. How deep it would stand decides whether it stays one. */
 static int
 make_clone(struct creation *c, uint64_t size_bytes, const struct image_layout *layout,
            Csi__V1__CreateVolumeResponse *response, struct error **err)
 {
-  unsigned depth;
+  struct flattener_depth depth;
   CLEANUP(freep) char *id = NULL;
-  if (flattener_check_depth(c->controller->flattener, &c->source, &depth, err) < 0 ||
+  if (flattener_read_depth(&c->source, &depth, err) < 0 ||
       content_source_clone(&c->source, c->location, c->image_name, size_bytes, layout, &id, err) <
           0)
     return -1;
-  if (finish_clone(c, id, size_bytes, response, err) < 0)
+  enum commit_kind kind = depth.is_too_deep || c->parameters.copy_mode == COPY_MODE_CLONE
+                              ? COMMIT_COPY
+                          : depth.is_deep ? COMMIT_DEEP_CLONE
+                                          : COMMIT_CLONE;
+  if (finish_clone(c, id, size_bytes, kind, response, err) < 0)
     return tell_lost(c, id, err);
-  if (c->parameters.copy_mode != COPY_MODE_CLONE)
-    flattener_add_if_deep(c->controller->flattener, c->location, id, depth);
+  if (kind == COMMIT_DEEP_CLONE)
+    flattener_add(c->controller->flattener, c->location, id);
   return 0;
 }
 

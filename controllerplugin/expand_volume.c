@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ControllerExpandVolume. Never shrinks; a volume that is large enough already is fine as it is. */
 #include "controllerplugin/controller.h"
+#include "controllerplugin/flattener.h"
 #include "controllerplugin/volume.h"
 #include "csi/volume/capability.h"
 #include "csi/volume/capacity.h"
@@ -23,10 +24,12 @@ choose_size(const Csi__V1__CapacityRange *range, uint64_t now_bytes, uint64_t *r
 }
 
 static int
-grow(struct volume *volume, uint64_t size_bytes, struct error **err)
+grow(struct controller *controller, struct volume *volume, uint64_t size_bytes, struct error **err)
 {
   CLEANUP(image_closep) struct image *image = NULL;
-  if (image_open(volume->location, volume->id.image_id, &image, err) < 0)
+  CLEANUP(flattener_releasep) struct flattener_hold *hold = NULL;
+  if (image_open(volume->location, volume->id.image_id, &image, err) < 0 ||
+      flattener_hold(controller->flattener, volume, &hold, err) < 0)
     return -1;
   return image_grow(image, size_bytes, err);
 }
@@ -47,7 +50,7 @@ expand(struct controller *controller, const Csi__V1__ControllerExpandVolumeReque
   if (r == 0)
     r = capacity_check_objects(size_bytes, volume.header.order, volume.header.features, err);
   if (r == 0 && size_bytes > volume.header.size_bytes)
-    r = grow(&volume, size_bytes, err);
+    r = grow(controller, &volume, size_bytes, err);
   volume_clear(&volume);
   if (r < 0)
     return -1;

@@ -6,49 +6,29 @@
 #include <unistd.h>
 
 #include "controllerplugin/base_image.h"
+#include "controllerplugin/base_keeper.h"
 #include "controllerplugin/controller.h"
 #include "controllerplugin/flattener.h"
 #include "controllerplugin/options.h"
 #include "controllerplugin/passing_snapshot.h"
 #include "controllerplugin/places.h"
 #include "controllerplugin/purger.h"
+#include "csi/identity/identity.h"
 #include "csi/rpc/server.h"
 #include "lib/base/clock.h"
 #include "lib/base/memory.h"
+#include "lib/base/program.h"
 
 /* Calls that wait for a worker; behind that, callers are told to come back. */
 #define CALLS_WAITING_MAX 1024
 /* How often freed memory is looked for. */
 #define TRIM_SECONDS 2
 
-/* glibc gives each thread a heap of its own, up to eight a core, and hands little of them back. Our
- * threads spend their time waiting for Ceph, not in malloc: two heaps serve them all. */
-static void
-bound_memory(void)
-{
-  (void)mallopt(M_ARENA_MAX, 2);
-  (void)mallopt(M_TRIM_THRESHOLD, 1 << 20);
-}
-
-/* Signals are taken by main() alone; every thread made later inherits the mask. */
-static sigset_t
-block_signals(void)
-{
-  sigset_t set;
-  (void)sigemptyset(&set);
-  (void)sigaddset(&set, SIGTERM);
-  (void)sigaddset(&set, SIGINT);
-  (void)sigaddset(&set, SIGPIPE);
-  (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
-  (void)sigdelset(&set, SIGPIPE);
-  return set;
-}
-
 static int
 start_server(const struct options *options, struct controller *controller,
              struct rpc_service services[2], struct rpc_server **ret_server, struct error **err)
 {
-  services[0] = (struct rpc_service){identity_methods, identity_method_count, controller};
+  services[0] = identity_service(options->driver_name);
   services[1] = (struct rpc_service){controller_methods, controller_method_count, controller};
   struct rpc_server_options server_options = {
       .endpoint = options->endpoint,
@@ -80,12 +60,14 @@ wait_for_signal(const sigset_t *signals, struct rpc_server *server)
 
 /* Whether everything has come to rest and may be freed. */
 static bool
-stop(struct controller *controller, struct rpc_server *server, int64_t grace_ms)
+stop(struct controller *controller, struct rpc_server *server, struct base_keeper *keeper,
+     int64_t grace_ms)
 {
   int64_t deadline_ms = clock_now_ms() + grace_ms;
   atomic_store(&controller->is_stopping, true);
   purger_halt(controller->purger);
   bool is_at_rest = rpc_server_stop(server, grace_ms);
+  is_at_rest = base_keeper_stop(keeper, deadline_ms) && is_at_rest;
   is_at_rest = base_images_stop(controller->base_images, deadline_ms) && is_at_rest;
   is_at_rest = purger_stop(controller->purger, deadline_ms) && is_at_rest;
   return flattener_stop(controller->flattener, deadline_ms) && is_at_rest;
@@ -94,7 +76,7 @@ stop(struct controller *controller, struct rpc_server *server, int64_t grace_ms)
 static int
 run(const struct options *options, struct error **err)
 {
-  sigset_t signals = block_signals();
+  sigset_t signals = program_block_signals();
   struct controller controller = {.driver_name = options->driver_name};
   CLEANUP(fence_closep) struct fence *fence = NULL;
   CLEANUP(clusters_closep) struct clusters *clusters = NULL;
@@ -111,7 +93,8 @@ run(const struct options *options, struct error **err)
                                                   .worker = options->worker,
                                                   .clusters_file = options->config,
                                                   .allow_local_addresses =
-                                                      options->allow_local_addresses};
+                                                      options->allow_local_addresses,
+                                                  .allow_network = options->allow_network};
   controller.base_images = base_images_new(&base_images);
 
   struct rpc_service services[2];
@@ -119,14 +102,16 @@ run(const struct options *options, struct error **err)
   if (start_server(options, &controller, services, &server, err) < 0)
     return -1;
   purger_start(controller.purger, server);
+  struct base_keeper *keeper = base_keeper_start(&controller, (int64_t)options->keep_base_images_s);
   log_info("serving %s on %s", options->driver_name, options->endpoint);
   wait_for_signal(&signals, server);
 
-  if (!stop(&controller, server, options->grace_ms)) {
+  if (!stop(&controller, server, keeper, options->grace_ms)) {
     /* A call hangs in a cluster that does not answer. Every step is safe to be cut off behind. */
     log_warn("a cluster does not answer: leaving without waiting for it");
     _exit(0);
   }
+  base_keeper_free(keeper);
   base_images_free(controller.base_images);
   purger_free(controller.purger);
   flattener_free(controller.flattener);
@@ -143,7 +128,7 @@ main(int argc, char **argv)
   CLEANUP(error_freep) struct error *err = NULL;
   struct options options;
   enum options_result result;
-  bound_memory();
+  program_bound_memory();
   if (options_parse(argc, argv, &options, &result, &err) < 0) {
     (void)fprintf(stderr, "imprint-controller: %s\n", err->message);
     return 2;

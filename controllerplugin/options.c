@@ -4,7 +4,10 @@
 #include <getopt.h>
 #include <stdio.h>
 
-#include "lib/base/text.h"
+#include "lib/base/option.h"
+
+#define KEEP_BASE_IMAGES_S ((uint64_t)7 * 24 * 3600)
+#define KEEP_BASE_IMAGES_MAX_S ((uint64_t)100 * 365 * 24 * 3600)
 
 static const char help_text[] =
     "Usage: imprint-controller [OPTION]...\n"
@@ -23,8 +26,13 @@ static const char help_text[] =
     "  --driver-name=NAME         (default imprint.csi.hypercloud.tmaxanc.com)\n"
     "  --worker=FILE              the imprint command, for parameter 'imageSource'\n"
     "                             (default /usr/bin/imprint)\n"
+    "  --keep-base-images=SECONDS how long an image of 'imageSource' is kept that no volume is a "
+    "clone\n"
+    "                             of and nobody asks for (default 604800, a week; 0: for ever)\n"
     "  --allow-local-addresses    let images come from loopback, link-local and metadata "
     "addresses\n"
+    "  --allow-network=NETWORK[:PORTS],…\n"
+    "                             what imports may connect to beside what they name\n"
     "  --log-level=LEVEL          error, warn, info or debug (default info)\n"
     "  --grace-seconds=N          on SIGTERM, calls under way may take so long (default 25)\n"
     "  --rpc-timeout-seconds=N    answer callers who set no deadline after this (default 120)\n"
@@ -39,7 +47,9 @@ enum {
   OPTION_STATE_DIR,
   OPTION_DRIVER_NAME,
   OPTION_WORKER,
+  OPTION_KEEP_BASE_IMAGES,
   OPTION_ALLOW_LOCAL,
+  OPTION_ALLOW_NETWORK,
   OPTION_LOG_LEVEL,
   OPTION_GRACE,
   OPTION_RPC_TIMEOUT,
@@ -54,7 +64,9 @@ static const struct option long_options[] = {
     {"state-dir", required_argument, NULL, OPTION_STATE_DIR},
     {"driver-name", required_argument, NULL, OPTION_DRIVER_NAME},
     {"worker", required_argument, NULL, OPTION_WORKER},
+    {"keep-base-images", required_argument, NULL, OPTION_KEEP_BASE_IMAGES},
     {"allow-local-addresses", no_argument, NULL, OPTION_ALLOW_LOCAL},
+    {"allow-network", required_argument, NULL, OPTION_ALLOW_NETWORK},
     {"log-level", required_argument, NULL, OPTION_LOG_LEVEL},
     {"grace-seconds", required_argument, NULL, OPTION_GRACE},
     {"rpc-timeout-seconds", required_argument, NULL, OPTION_RPC_TIMEOUT},
@@ -63,27 +75,6 @@ static const struct option long_options[] = {
     {"version", no_argument, NULL, OPTION_VERSION},
     {NULL, 0, NULL, 0},
 };
-
-static int
-parse_number(const char *name, const char *value, uint64_t min, uint64_t max, uint64_t *ret_number,
-             struct error **err)
-{
-  if (text_to_u64(value, 10, ret_number) < 0 || *ret_number < min || *ret_number > max)
-    return error_set(err, ERROR_INVALID_ARGUMENT,
-                     "--%s: a number from %llu to %llu is needed, not '%s'", name,
-                     (unsigned long long)min, (unsigned long long)max, value);
-  return 0;
-}
-
-static int
-parse_seconds(const char *name, const char *value, int64_t *ret_ms, struct error **err)
-{
-  uint64_t seconds;
-  if (parse_number(name, value, 1, 86400, &seconds, err) < 0)
-    return -1;
-  *ret_ms = (int64_t)seconds * 1000;
-  return 0;
-}
 
 static int
 parse_one(int option, const char *value, struct options *options, struct error **err)
@@ -102,22 +93,24 @@ parse_one(int option, const char *value, struct options *options, struct error *
     options->driver_name = value;
     return 0;
   case OPTION_WORKER:
-    options->worker = value;
-    return 0;
+    return option_path("worker", value, &options->worker, err);
+  case OPTION_KEEP_BASE_IMAGES:
+    return option_number("keep-base-images", value, 0, KEEP_BASE_IMAGES_MAX_S,
+                         &options->keep_base_images_s, err);
   case OPTION_ALLOW_LOCAL:
     options->allow_local_addresses = true;
     return 0;
-  case OPTION_LOG_LEVEL:
-    if (log_level_parse(value, &options->log_level) < 0)
-      return error_set(err, ERROR_INVALID_ARGUMENT,
-                       "--log-level: error, warn, info or debug, not '%s'", value);
+  case OPTION_ALLOW_NETWORK:
+    options->allow_network = value;
     return 0;
+  case OPTION_LOG_LEVEL:
+    return option_log_level(value, &options->log_level, err);
   case OPTION_GRACE:
-    return parse_seconds("grace-seconds", value, &options->grace_ms, err);
+    return option_seconds("grace-seconds", value, &options->grace_ms, err);
   case OPTION_RPC_TIMEOUT:
-    return parse_seconds("rpc-timeout-seconds", value, &options->rpc_timeout_ms, err);
+    return option_seconds("rpc-timeout-seconds", value, &options->rpc_timeout_ms, err);
   case OPTION_WORKERS:
-    return parse_number("workers", value, 1, 4096, &options->workers, err);
+    return option_number("workers", value, 1, 4096, &options->workers, err);
   default:
     return error_set(err, ERROR_INVALID_ARGUMENT, "try --help");
   }
@@ -137,6 +130,7 @@ options_parse(int argc, char **argv, struct options *ret_options, enum options_r
       .grace_ms = 25000,
       .rpc_timeout_ms = 120000,
       .workers = 128,
+      .keep_base_images_s = KEEP_BASE_IMAGES_S,
   };
   *ret_result = OPTIONS_EXIT;
   int option;

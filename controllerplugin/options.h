@@ -15,7 +15,9 @@ struct options {
   const char *state_dir;
   const char *driver_name;
   const char *worker;
+  uint64_t keep_base_images_s; /* 0: for ever */
   bool allow_local_addresses;
+  const char *allow_network; /* what imports may connect to beside what they name, or NULL */
   enum log_level log_level;
   int64_t grace_ms;
   int64_t rpc_timeout_ms;

@@ -75,7 +75,7 @@ sweep_image(struct controller *controller, struct location *location, const char
             const struct header *header)
 {
   if (record_is_flattening(&header->metadata, image_id))
-    flattener_resume(controller->flattener, location, image_id);
+    flattener_add(controller->flattener, location, image_id);
   return sweep_snapshots(location, image_id, header);
 }
 

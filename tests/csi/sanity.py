@@ -85,8 +85,9 @@ def main(program):
     with Cluster(os.environ["CEPH_DIR"]) as cluster:
         with Controller(cluster.dir, workdir=os.path.join(folder, "controller")) as controller:
             junit = run(program, folder, controller)
+            # while it runs: what is deleted is in the trash, and somebody has to empty that
+            left = [line for pool in volumes.POOLS for line in cluster.wait_empty(pool)]
         sanity_report.report(junit, os.path.join(HERE, "sanity_skips.txt"))
-        left = [line for pool in volumes.POOLS for line in cluster.wait_empty(pool)]
         results.report(
             "fail" if left else "pass",
             "csi-sanity leaves nothing behind",
