@@ -119,6 +119,17 @@ find_snapshot(struct location *location, struct image_spec *spec, struct error *
                    spec->snapshot_handle);
 }
 
+static int
+find_name(struct location *location, const char *image_id, struct image_spec *spec,
+          struct error **err)
+{
+  CLEANUP(error_freep) struct error *failure = NULL;
+  if (directory_name_of(location, image_id, &spec->image, &failure) == 0 ||
+      (spec->is_allowed_gone && failure->code == ERROR_NOT_FOUND))
+    return 0;
+  return error_set(err, failure->code, "%s", failure->message);
+}
+
 /* The handle names everything by its id. */
 static int
 open_volume(struct image_spec *spec, struct location **ret_location, struct error **err)
@@ -131,7 +142,7 @@ open_volume(struct image_spec *spec, struct location **ret_location, struct erro
       clusters_open(clusters_file, NULL, &clusters, err) < 0 ||
       clusters_get(clusters, volume.cluster_id, &cluster, err) < 0 ||
       location_open_by_id(cluster, volume.pool_id, volume.name_space, &location, err) < 0 ||
-      directory_name_of(location, volume.image_id, &spec->image, err) < 0)
+      find_name(location, volume.image_id, spec, err) < 0)
     return -1;
   if (spec->snapshot_handle && find_snapshot(location, spec, err) < 0)
     return -1;

@@ -21,6 +21,7 @@ struct command {
   int (*run)(const struct arguments *arguments, struct error **err);
 };
 
+extern const struct command command_discard;
 extern const struct command command_export;
 extern const struct command command_import;
 extern const struct command command_inspect;

@@ -15,8 +15,8 @@ static const struct flag flags[] = {
     {"no-sandbox", FLAG_SWITCH, &is_off, NULL, "do without the sandbox", NULL},
     {"strict-sandbox", FLAG_SWITCH, &is_strict, NULL,
      "fail where a part of the sandbox cannot be had", NULL},
-    {"allow-network", FLAG_LIST, &networks, "NETWORK[:PORTS]",
-     "may be connected to beside what the arguments name, as 10.0.0.0/24:443", NULL},
+    {"allow-network", FLAG_LIST, &networks, "NETWORK[:PORTS],…",
+     "may be connected to beside what the arguments name, as 10.0.0.0/24:443,10.1.0.7", NULL},
 };
 
 const struct flag_set confine_flags = {flags, sizeof(flags) / sizeof(flags[0])};
@@ -48,7 +48,7 @@ enter(const struct confine_needs *needs, struct confinement *confinement, struct
   struct net_policy network = {0};
   int r = 0;
   for (size_t i = 0; r == 0 && i < networks.count; i++)
-    r = net_policy_add_text(&network, networks.items[i], err);
+    r = net_policy_add_list(&network, networks.items[i], err);
   net_policy_add_all(&network, &needs->network);
   const struct sandbox_options options = {.read_paths = (const char *const *)needs->read.items,
                                           .write_paths = (const char *const *)needs->write.items,

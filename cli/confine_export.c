@@ -29,6 +29,19 @@ confine_export_image(struct image_spec *spec, const char *url, struct confinemen
 }
 
 int
+confine_discard(struct image_spec *spec, const char *url, struct confinement **ret_confinement,
+                struct location **ret_location, struct error **err)
+{
+  struct confine_needs needs = {0};
+  int r = ceph_flags_add_needs(spec, &needs, err);
+  (void)add_destination(&needs, url, NULL);
+  if (r == 0)
+    r = ceph_flags_open_confined(spec, &needs, ret_confinement, ret_location, err);
+  confine_needs_clear(&needs);
+  return r;
+}
+
+int
 confine_export_file(const char *path, const char *url, struct confinement **ret_confinement,
                     struct error **err)
 {

@@ -12,6 +12,9 @@
 int confine_export_image(struct image_spec *spec, const char *url,
                          struct confinement **ret_confinement, struct location **ret_location,
                          struct error **err);
+/* To clear up after an export: where the destination is not to be found, the image alone. */
+int confine_discard(struct image_spec *spec, const char *url, struct confinement **ret_confinement,
+                    struct location **ret_location, struct error **err);
 int confine_export_file(const char *path, const char *url, struct confinement **ret_confinement,
                         struct error **err);
 

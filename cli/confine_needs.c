@@ -13,6 +13,7 @@
 #include "lib/http/http_proxy.h"
 #include "lib/http/http_url.h"
 #include "populator/registry/reference.h"
+#include "populator/sink/archive_name.h"
 #include "populator/transfer/sandbox_network.h"
 
 /* What curl takes for a proxy that names no port. */
@@ -72,7 +73,7 @@ has_scheme(const char *url, const char *scheme)
 
 /* "http://user:password@proxy:3128", "proxy:3128", "socks5h://proxy". */
 static int
-add_proxy(struct net_policy *policy, const char *proxy, struct error **err)
+add_proxy(struct net_policy *policy, const char *proxy, bool allow_local, struct error **err)
 {
   if (http_proxy_check(proxy, err) < 0)
     return -1;
@@ -88,7 +89,7 @@ add_proxy(struct net_policy *policy, const char *proxy, struct error **err)
   const char *port = has_scheme(proxy, "https://") ? ":" TLS_PROXY_PORT : ":" PROXY_PORT;
   CLEANUP(freep)
   char *url = xasprintf("http://%.*s%s/", (int)host_len, host, has_port ? "" : port);
-  return sandbox_network_add_url(policy, url, err);
+  return sandbox_network_add_url(policy, url, allow_local, err);
 }
 
 /* A proxy resolves what it is asked for by itself. */
@@ -100,8 +101,9 @@ add_web(struct confine_needs *needs, const char *url, const struct source_option
   if (http_url_parse(url, &parsed, NULL) < 0)
     return 0; /* whoever opens it says what is wrong */
   const char *proxy = http_proxy_for(&parsed, options->http.proxy);
-  int r = proxy ? add_proxy(&needs->network, proxy, err)
-                : sandbox_network_add_url(&needs->network, parsed.text, err);
+  bool allow_local = options->http.allow_local_addresses;
+  int r = proxy ? add_proxy(&needs->network, proxy, allow_local, err)
+                : sandbox_network_add_url(&needs->network, parsed.text, allow_local, err);
   http_url_clear(&parsed);
   confine_needs_add_file(needs, options->http.ca_bundle);
   return r;
@@ -143,7 +145,7 @@ add_disk_server(struct confine_needs *needs, const char *url, const struct sourc
     confine_needs_add_file(needs, options->http.ca_bundle);
     add_folder_of(&needs->read, options->http.ca_bundle);
   }
-  return sandbox_network_add_url(&needs->network, url, err);
+  return sandbox_network_add_url(&needs->network, url, false, err);
 }
 
 /* ---- files -------------------------------------------------------------------------------------
@@ -180,6 +182,17 @@ add_written(struct confine_needs *needs, const char *path)
     add_path(&needs->write, path);
   else
     add_folder_of(&needs->write, real ? real : path);
+}
+
+/* Of a file, or an archive, that is to be made; NULL as above. */
+static char *
+written_path(const char *url)
+{
+  char *path = NULL;
+  const char *name;
+  if (!has_scheme(url, ARCHIVE_NAME_SCHEME))
+    return path_of(url);
+  return archive_name_parse(url, &path, &name, NULL) < 0 ? NULL : path;
 }
 
 /* ---- what there is -----------------------------------------------------------------------------
@@ -227,7 +240,7 @@ confine_needs_add_source(struct confine_needs *needs, const char *url,
   }
   if (has_scheme(url, "rbd:"))
     return confine_needs_add_cluster(needs, &options->ceph, err);
-  if (has_scheme(url, "fd:")) /* it is open */
+  if (has_scheme(url, "fd:") || has_scheme(url, "upload:")) /* it is open */
     return 0;
   CLEANUP(freep) char *path = is_remote ? NULL : path_of(url);
   if (path && strcmp(path, "-") != 0)
@@ -242,8 +255,9 @@ confine_needs_add_destination(struct confine_needs *needs, const char *url,
   bool is_remote;
   if (add_remote(needs, url, options, &is_remote, err) < 0)
     return -1;
-  bool is_open = has_scheme(url, "fd:");
-  CLEANUP(freep) char *path = is_remote || is_open ? NULL : path_of(url);
+  /* A descriptor is open, and so is the cluster, whose image is what is exported. */
+  bool is_open = has_scheme(url, "fd:") || has_scheme(url, "rbd:");
+  CLEANUP(freep) char *path = is_remote || is_open ? NULL : written_path(url);
   if (path && strcmp(path, "-") != 0)
     add_written(needs, path);
   return 0;

@@ -7,10 +7,14 @@
 #include "cli/command.h"
 #include "cli/confine_export.h"
 #include "cli/export_flags.h"
+#include "cli/failure.h"
 #include "cli/interrupt.h"
 #include "cli/progress_view.h"
+#include "cli/retry_view.h"
 #include "cli/source_flags.h"
 #include "lib/base/memory.h"
+#include "lib/ceph/image_writer.h"
+#include "populator/transfer/export_copy.h"
 #include "populator/transfer/export_run.h"
 
 static bool is_json;
@@ -25,12 +29,13 @@ static const struct flag_set *const sets[] = {
     &ceph_flags,          &confine_flags,        NULL};
 
 static void
-print_result(const struct progress *progress, const char *digest)
+print_result(const char *url, const struct progress *progress, uint64_t bytes, const char *digest)
 {
   if (is_json) {
     (void)printf(
-        "{\"event\":\"done\",\"verb\":\"export\",\"format\":\"%s\",\"written\":%" PRIuFAST64,
-        export_flags_format(), atomic_load(&progress->written));
+        "{\"event\":\"done\",\"verb\":\"export\",\"format\":\"%s\",\"written\":%" PRIuFAST64
+        ",\"bytes\":%" PRIu64,
+        export_flags_format(url), atomic_load(&progress->written), bytes);
     if (digest)
       (void)printf(",\"digest\":\"%s\"", digest);
     (void)puts("}");
@@ -45,6 +50,7 @@ export_spec(struct image_spec *spec, const char *url, struct error **err)
   CLEANUP(confinement_freep) struct confinement *confinement = NULL;
   CLEANUP(location_closep) struct location *location = NULL;
   CLEANUP(freep) char *digest = NULL;
+  uint64_t bytes = 0;
   struct progress progress = {0};
   struct export_options options;
   if (is_json && strcmp(url, "-") == 0)
@@ -53,14 +59,18 @@ export_spec(struct image_spec *spec, const char *url, struct error **err)
   if (export_flags_options(url, &options, err) < 0 ||
       confine_export_image(spec, url, &confinement, &location, err) < 0)
     return -1;
+  if (export_copy_is(url))
+    image_writer_hand_over(location, failure_end);
+  options.sink.http.on_retry = retry_view(is_json);
   options.progress = &progress;
   options.sink.ret_digest = &digest;
+  options.ret_bytes = &bytes;
   interrupt_cancels(&progress);
   struct progress_view *view = progress_view_start("export", &progress, is_json);
   int r = export_run(location, spec->image, spec->snapshot, &options, err);
   progress_view_stop(view);
   if (r == 0)
-    print_result(&progress, digest);
+    print_result(url, &progress, bytes, digest);
   return r;
 }
 
@@ -84,6 +94,8 @@ static const struct command_example examples[] = {
                                     "--compress zstd --s3-endpoint https://s3.example.com"},
     {"A raw image through a pipe",
      "imprint export vms/debian-12 - --format raw | ssh host 'cat > disk.img'"},
+    {"Another image, in another pool", "imprint export vms/debian-12@base rbd:archive/debian-12"},
+    {"Onto the disk of an NBD server", "imprint export vms/debian-12 nbd://disks.example.com/root"},
     {0},
 };
 
@@ -92,12 +104,13 @@ const struct command command_export = {
     .usage = "POOL/IMAGE[@SNAPSHOT]|volume:HANDLE|snapshot:HANDLE DESTINATION",
     .summary = "Write an image out as qcow2 or raw",
     .text =
-        "DESTINATION is a path, file:///PATH, - (standard output), http(s)://… (PUT), "
-        "s3://BUCKET/KEY,\n"
-        "docker://REGISTRY/REPOSITORY:TAG or fd:NUMBER, a pipe that is open. Only what is "
-        "allocated is read. Without @SNAPSHOT a\n"
-        "snapshot is taken for it, so the image may be in use. Into a registry goes a container\n"
-        "disk, as imprint push makes it; its digest is printed.\n",
+        "DESTINATION is a path, file:///PATH, - (standard output), fd:NUMBER (a pipe that is\n"
+        "open), http(s)://… (PUT), s3://BUCKET/KEY, docker://REGISTRY/REPOSITORY:TAG,\n"
+        "oci-archive:PATH[:NAME], nbd://…, nbds://…, nbd+unix://… or rbd:POOL/IMAGE. Only what is\n"
+        "allocated is read. Without @SNAPSHOT a snapshot is taken for it, so the image may be in\n"
+        "use. Into a registry and an archive goes a container disk, as imprint push makes it; its\n"
+        "digest is printed. An NBD server's disk, which has to be large enough, and an RBD image,\n"
+        "which is made in the same cluster, get the bytes of the image themselves (raw).\n",
     .sets = sets,
     .examples = examples,
     .arguments_min = 2,

@@ -4,21 +4,21 @@
 #include <string.h>
 
 #include "cli/source_flags.h"
-#include "lib/base/text.h"
-#include "populator/registry/reference.h"
+#include "populator/transfer/export_copy.h"
 
 #define JOBS_MAX 64
 
-static const char *format = "qcow2";
+static const char *format;
 static const char *compress;
 static uint64_t jobs = 4;
 static const char *disk_name;
 static const char *layer = "auto";
 
 static const struct flag format_flags[] = {
-    {"format", FLAG_TEXT, &format, "qcow2|raw", "to write an RBD image in (default qcow2)", NULL},
+    {"format", FLAG_TEXT, &format, "qcow2|raw",
+     "to write an RBD image in (default qcow2; onto a disk raw)", NULL},
     {"compress", FLAG_TEXT, &compress, "zlib|zstd|none",
-     "clusters of a qcow2 (default zlib; into a registry none)", NULL},
+     "clusters of a qcow2 (default zlib; in a container image none)", NULL},
     {"jobs", FLAG_NUMBER, &jobs, "N", "threads that read and compress (default 4)", NULL},
 };
 
@@ -34,22 +34,33 @@ static const struct flag disk_flags[] = {
 const struct flag_set export_format_flags = {format_flags, COUNT(format_flags)};
 const struct flag_set container_disk_flags = {disk_flags, COUNT(disk_flags)};
 
-bool
-export_flags_is_registry(const char *url)
+static bool
+is_disk(const char *url)
 {
-  return text_starts_with(url, REFERENCE_SCHEME);
+  return sink_kind_of(url) == SINK_DISK || export_copy_is(url);
 }
 
 const char *
-export_flags_format(void)
+export_flags_format(const char *url)
 {
-  return format;
+  return format ? format : is_disk(url) ? "raw" : "qcow2";
 }
 
 const char *
 export_flags_disk_name(void)
 {
   return disk_name;
+}
+
+static int
+check_disk(const char *url, struct error **err)
+{
+  if (is_disk(url) && (strcmp(export_flags_format(url), "raw") != 0 || compress))
+    return error_set(err, ERROR_INVALID_ARGUMENT,
+                     "'%.128s' is a disk, which gets the bytes of the image themselves: --format "
+                     "is raw, and there is no --compress",
+                     url);
+  return 0;
 }
 
 /* A layer is compressed as a whole, in one pass; compressed clusters would take a pass more. */
@@ -60,20 +71,23 @@ parse_format(const char *url, enum export_format *ret_format, struct error **err
     const char *compress;
     enum export_format value;
   } table[] = {{"zlib", EXPORT_QCOW2_ZLIB}, {"zstd", EXPORT_QCOW2_ZSTD}, {"none", EXPORT_QCOW2}};
-  const char *how = compress ? compress : export_flags_is_registry(url) ? "none" : "zlib";
-  if (strcmp(format, "raw") == 0) {
+  const char *how = compress                                   ? compress
+                    : sink_kind_of(url) == SINK_CONTAINER_DISK ? "none"
+                                                               : "zlib";
+  const char *name = export_flags_format(url);
+  if (strcmp(name, "raw") == 0) {
     *ret_format = EXPORT_RAW;
     return 0;
   }
   for (size_t i = 0; i < COUNT(table); i++) {
-    if (strcmp(format, "qcow2") == 0 && strcmp(how, table[i].compress) == 0) {
+    if (strcmp(name, "qcow2") == 0 && strcmp(how, table[i].compress) == 0) {
       *ret_format = table[i].value;
       return 0;
     }
   }
   return error_set(
       err, ERROR_INVALID_ARGUMENT,
-      "--format is qcow2 or raw, --compress is zlib, zstd or none; not '%.32s', '%.32s'", format,
+      "--format is qcow2 or raw, --compress is zlib, zstd or none; not '%.32s', '%.32s'", name,
       how);
 }
 
@@ -113,10 +127,10 @@ export_flags_options(const char *url, struct export_options *ret_options, struct
     return error_set(err, ERROR_INVALID_ARGUMENT, "--jobs: a number from 1 to %d is needed",
                      JOBS_MAX);
   set_sink_options(&options.sink);
-  if (parse_format(url, &options.format, err) < 0)
+  if (check_disk(url, err) < 0 || parse_format(url, &options.format, err) < 0)
     return -1;
   bool is_compressed = options.format == EXPORT_QCOW2_ZLIB || options.format == EXPORT_QCOW2_ZSTD;
-  if (export_flags_layer(is_compressed, &options.sink.registry_gzip, err) < 0)
+  if (export_flags_layer(is_compressed, &options.sink.layer_gzip, err) < 0)
     return -1;
   *ret_options = options;
   return 0;

@@ -12,13 +12,11 @@ extern const struct flag_set export_format_flags;
 /* --disk-name, --layer */
 extern const struct flag_set container_disk_flags;
 
-/* Whether the destination is a container registry. */
-bool export_flags_is_registry(const char *url);
 /* What the flags say: format, workers, and of the sink all but where its digest goes. The strings
  * live as long as the process. */
 int export_flags_options(const char *url, struct export_options *ret_options, struct error **err);
-/* "qcow2", as --format says. */
-const char *export_flags_format(void);
+/* "qcow2": as --format says, or what the destination takes. */
+const char *export_flags_format(const char *url);
 /* Whether the layer is compressed: as --layer says, else unless what is in it is compressed itself.
  */
 int export_flags_layer(bool is_disk_compressed, bool *ret_is_compressed, struct error **err);

@@ -4,6 +4,8 @@
 #ifndef CLI_IMAGE_SPEC_H
 #define CLI_IMAGE_SPEC_H
 
+#include <stdbool.h>
+
 #include "lib/base/error.h"
 
 struct image_spec {
@@ -11,7 +13,9 @@ struct image_spec {
   char *snapshot_handle; /* of a snapshot of that volume, or NULL */
   char *pool;
   char *name_space; /* "" for none */
-  char *image;
+  char *image;      /* NULL: as is_allowed_gone */
+  /* Of a volume, where opening its place does not fail when there is no such image any more. */
+  bool is_allowed_gone;
   char *snapshot; /* NULL for none */
 };
 

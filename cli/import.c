@@ -14,9 +14,8 @@
 #include "cli/volume_source.h"
 #include "lib/ceph/image_writer.h"
 #include "populator/transfer/import.h"
+#include "populator/transfer/target.h"
 
-/* What rbd itself makes by default, and every kernel since 5.3 maps. */
-#define FEATURES_DEFAULT 61
 #define JOBS_MAX 64
 
 static uint64_t size;
@@ -26,18 +25,24 @@ static const char *snapshot;
 static const char *data_pool;
 static uint64_t jobs = 4;
 static bool is_existing;
+static const char *token;
+static bool is_digest;
 static bool is_json;
 
 static const struct flag flags[] = {
     {"size", FLAG_BYTES, &size, "SIZE", "of the RBD image (default: as large as the content)",
      NULL},
     {"checksum", FLAG_TEXT, &checksum, "sha256:…", "of the source; sha512:… too", NULL},
+    {"digest", FLAG_SWITCH, &is_digest, NULL,
+     "make the source's SHA-256 for the result where no other digest is known", NULL},
     {"format", FLAG_TEXT, &format, "auto|raw|qcow2|vmdk|vdi|vhd|vhdx|qed",
      "what the image must be (default auto)", NULL},
     {"snapshot", FLAG_TEXT, &snapshot, "NAME", "snapshot to make when all is there", NULL},
     {"data-pool", FLAG_TEXT, &data_pool, "POOL", "pool for the data alone", NULL},
     {"existing", FLAG_SWITCH, &is_existing, NULL,
-     "fill an image that is there, in place of making one", NULL},
+     "fill an image that is there, in place of making one; what it holds is lost", NULL},
+    {"token", FLAG_TEXT, &token, "TEXT",
+     "with --existing: an import that ended with the same token is not repeated", NULL},
     {"jobs", FLAG_NUMBER, &jobs, "N", "connections and threads (default 4)", NULL},
     {"json", FLAG_SWITCH, &is_json, NULL, "progress and result as JSON, an object a line", NULL},
 };
@@ -46,16 +51,31 @@ static const struct flag_set import_flags = {flags, sizeof(flags) / sizeof(flags
 static const struct flag_set *const sets[] = {&import_flags, &source_flags,  &beneath_flags,
                                               &ceph_flags,   &confine_flags, NULL};
 
+/* Whoever sends need not begin before that. */
+static void
+tell_ready(uint64_t offset)
+{
+  (void)printf("{\"event\":\"ready\",\"verb\":\"import\",\"offset\":%" PRIu64 "}\n", offset);
+  (void)fflush(stdout);
+}
+
 static void
 print_result(const struct import_result *result, const struct progress *progress)
 {
   if (!is_json)
     return;
+  if (result->is_part) {
+    (void)printf("{\"event\":\"paused\",\"verb\":\"import\",\"safe\":%" PRIuFAST64 "}\n",
+                 atomic_load(&progress->safe));
+    return;
+  }
   (void)printf("{\"event\":\"done\",\"verb\":\"import\",\"format\":\"%s\",\"virtualSize\":%" PRIu64
-               ",\"resumedAt\":%" PRIu64 ",\"fetched\":%" PRIuFAST64 ",\"written\":%" PRIuFAST64
-               "}\n",
+               ",\"resumedAt\":%" PRIu64 ",\"fetched\":%" PRIuFAST64 ",\"written\":%" PRIuFAST64,
                result->format, result->virtual_size, result->resumed_at,
                atomic_load(&progress->fetched), atomic_load(&progress->written));
+  if (*result->digest)
+    (void)printf(",\"digest\":\"%s\"", result->digest);
+  (void)puts("}");
 }
 
 static int
@@ -119,17 +139,22 @@ import_to(const char *url, struct image_spec *spec, struct error **err)
 {
   CLEANUP(freep) char *source = NULL;
   struct progress progress = {0};
-  struct import_options options = {.url = url,
-                                   .layout = {.features = FEATURES_DEFAULT, .data_pool = data_pool},
-                                   .is_existing = is_existing,
-                                   .size = size,
-                                   .checksum = checksum,
-                                   .format = format,
-                                   .snapshot = snapshot,
-                                   .workers = (unsigned)jobs,
-                                   .progress = &progress};
+  struct import_options options = {
+      .url = url,
+      .layout = {.features = TARGET_FEATURES_DEFAULT, .data_pool = data_pool},
+      .is_existing = is_existing,
+      .token = token,
+      .size = size,
+      .checksum = checksum,
+      .wants_digest = is_digest,
+      .format = format,
+      .snapshot = snapshot,
+      .workers = (unsigned)jobs,
+      .progress = &progress};
   if (spec->snapshot)
     return error_set(err, ERROR_INVALID_ARGUMENT, "a snapshot cannot be imported into");
+  if (token && !is_existing)
+    return error_set(err, ERROR_INVALID_ARGUMENT, "--token: it goes with --existing");
   if (jobs < 1 || jobs > JOBS_MAX)
     return error_set(err, ERROR_INVALID_ARGUMENT, "--jobs: a number from 1 to %d is needed",
                      JOBS_MAX);
@@ -138,6 +163,7 @@ import_to(const char *url, struct image_spec *spec, struct error **err)
   options.url = source;
   source_flags_options(&options.source);
   options.source.http.on_retry = retry_view(is_json);
+  options.source.on_ready = is_json ? tell_ready : NULL;
   int r = import_with(&options, spec, err);
   cluster_config_clear(&options.source.ceph);
   return r;
@@ -181,7 +207,9 @@ const struct command command_import = {
         "vmdk, vdi, vhd, vhdx or qed, also inside gzip, xz, zstd or a tar archive. It is read "
         "once\n"
         "and written straight into RBD; zeros are not written. Killed at any moment and called\n"
-        "again, it goes on.\n",
+        "again, it goes on. upload:FD:SIZE:NAME is a file of so many bytes that is sent in\n"
+        "pieces, one a call: with --json, the event ready tells from which byte on, and safe\n"
+        "in later ones how much need not be sent again.\n",
     .sets = sets,
     .examples = examples,
     .arguments_min = 2,

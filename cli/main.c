@@ -14,13 +14,14 @@
 #include "cli/failure.h"
 #include "cli/job.h"
 #include "cli/manual.h"
+#include "cli/source_flags.h"
 #include "lib/base/log.h"
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
 
 static const struct command *const commands[] = {
-    &command_import,  &command_export,  &command_inspect,  &command_push,
-    &command_receive, &command_resolve, &command_rollback, &command_health,
+    &command_import,  &command_export,   &command_inspect, &command_push,   &command_receive,
+    &command_resolve, &command_rollback, &command_discard, &command_health,
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -93,6 +94,7 @@ run_command(const struct command *command, int argc, char **argv, struct error *
   struct arguments arguments;
   if (flags_parse(command->sets, argc, argv, &arguments, err) < 0)
     return -1;
+  source_flags_look_around();
   return run_with(command, &arguments, err);
 }
 

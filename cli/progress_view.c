@@ -60,12 +60,15 @@ show(const struct progress_view *view)
   if (view->kind == VIEW_LINE) {
     show_line(view, position, total, rate);
   } else {
+    char safe[40] = "";
+    if (atomic_load(&p->safe) > 0)
+      (void)snprintf(safe, sizeof(safe), ",\"safe\":%" PRIuFAST64, atomic_load(&p->safe));
     (void)printf("{\"event\":\"progress\",\"verb\":\"%s\",\"position\":%" PRIu64
                  ",\"total\":%" PRIu64 ",\"percent\":%.1f,\"fetched\":%" PRIuFAST64
-                 ",\"written\":%" PRIuFAST64 ",\"bytesPerSecond\":%.0f}\n",
+                 ",\"written\":%" PRIuFAST64 ",\"bytesPerSecond\":%.0f%s}\n",
                  view->verb, position, total,
                  total ? 100.0 * (double)position / (double)total : 0.0, atomic_load(&p->fetched),
-                 atomic_load(&p->written), rate);
+                 atomic_load(&p->written), rate, safe);
     (void)fflush(stdout);
   }
 }

@@ -92,6 +92,7 @@ push_path(const char *path, const char *url, struct progress *progress, char **r
   options.push.registry = (struct registry_options){.http = source.http,
                                                     .insecure = source.registry_insecure,
                                                     .auth_file = source.registry_auth_file};
+  interrupt_cancels(progress);
   struct progress_view *view = progress_view_start("push", progress, is_json);
   int r = push_file(&options, ret_digest, err);
   progress_view_stop(view);
@@ -113,6 +114,7 @@ push_image(struct image_spec *spec, const char *url, struct progress *progress, 
     return -1;
   options.progress = progress;
   options.sink.ret_digest = ret_digest;
+  interrupt_cancels(progress);
   struct progress_view *view = progress_view_start("push", progress, is_json);
   int r = export_run(location, spec->image, spec->snapshot, &options, err);
   progress_view_stop(view);
@@ -158,12 +160,11 @@ run(const struct arguments *arguments, struct error **err)
   const char *url = arguments->items[1];
   CLEANUP(freep) char *digest = NULL;
   struct progress progress = {0};
-  if (!export_flags_is_registry(url))
+  if (sink_kind_of(url) != SINK_CONTAINER_DISK)
     return error_set(err, ERROR_INVALID_ARGUMENT,
-                     "'%.128s': docker://REGISTRY/REPOSITORY:TAG is needed; imprint export writes "
-                     "to other places",
+                     "'%.128s': docker://REGISTRY/REPOSITORY:TAG or oci-archive:PATH is needed; "
+                     "imprint export writes to other places",
                      url);
-  interrupt_cancels(&progress);
   if (push(what, url, &progress, &digest, err) < 0)
     return error_wrap(err, "push '%.128s'", what);
   print_result(&progress, url, digest);
@@ -174,13 +175,15 @@ static const struct command_example examples[] = {
     {"A file", "imprint push debian-12.qcow2 docker://registry.example.com/vms/debian:12"},
     {"An RBD image, from a snapshot",
      "imprint push vms/debian-12@base docker://registry.example.com/vms/debian:12"},
+    {"Into an archive, to be carried to a registry out of reach",
+     "imprint push debian-12.qcow2 oci-archive:debian-12.tar:vms/debian:12"},
     {0},
 };
 
 const struct command command_push = {
     .name = "push",
-    .usage = "FILE|POOL/IMAGE[@SNAPSHOT] docker://REGISTRY/REPOSITORY:TAG",
-    .summary = "Make a container disk of an image and push it to a registry",
+    .usage = "FILE|POOL/IMAGE[@SNAPSHOT] docker://REGISTRY/REPOSITORY:TAG|oci-archive:PATH[:NAME]",
+    .summary = "Make a container disk of an image and push it to a registry, or into an archive",
     .text =
         "A container disk is an OCI image of one layer with the disk in it, /disk/NAME, owned by\n"
         "107:107, as KubeVirt wants it. A FILE is pushed as it is, qcow2 or raw. Of an RBD image\n"

@@ -9,6 +9,10 @@
 
 extern const struct flag_set source_flags;
 
+/* What neither the command line nor the environment says, as far as a person's machine does: what
+ * Amazon's own programs, docker and podman look at. To be called behind flags_parse(). */
+void source_flags_look_around(void);
+
 /* What the flags say. The Ceph part is to be cleared with cluster_config_clear(). */
 void source_flags_options(struct source_options *ret_options);
 

@@ -77,7 +77,7 @@ def test_local_addresses_are_not_asked(url):
         listener.settimeout(0.2)
         outcome = probe(*QUICK, url.format(port=listener.getsockname()[1]))
         assert outcome.code == "PERMISSION_DENIED"
-        assert "is not allowed as a source" in outcome.error
+        assert "which is not allowed" in outcome.error
         with pytest.raises(TimeoutError):
             listener.accept()
 

@@ -97,6 +97,34 @@ def test_file_that_ends_in_the_spool(imprint, cluster, pool, late):
     assert cluster.wait_empty(pool) == []
 
 
+def test_an_upload_in_pieces(imprint, cluster, pool, late):
+    """Before, while and after the spool is filled, each by another process; the last ones are killed."""
+    content = late["qcow2"].read_bytes()
+    size = len(content)
+    cluster.rbd("create", "--size", "1G", f"{pool}/disk")
+    arguments = [f"upload:0:{size}:one", f"{pool}/disk", "--existing", "--token", "t", "--json"]
+    safe = 0
+    for end in (MIB, 20 * MIB, 68 * MIB, 71 * MIB):
+        done = imprint.run("import", *arguments, input=content[safe:end])
+        assert {"event": "ready", "verb": "import", "offset": safe} in done.events, done
+        assert done.events[-1]["safe"] == end, done
+        safe = end
+    assert kinds(cluster, pool) == (SPOOL, STREAM)
+    for wanted in (SPOOL, DONE), (CHUNKS, DONE):
+        running = imprint.start("import", *arguments, stdin=subprocess.PIPE)
+        with contextlib.suppress(BrokenPipeError):
+            running.popen.stdin.write(content[safe:])
+            running.popen.stdin.flush()
+        while running.popen.poll() is None and kinds(cluster, pool) != wanted:
+            pass
+        running.kill()
+        safe = size
+    # Whoever imports it needs no more of it.
+    done = imprint.run("import", arguments[0].replace(":0:", ":-:"), *arguments[1:])
+    assert done.status == 0, done.stderr
+    check_image(cluster, pool, late)
+
+
 # Killed.
 
 def kinds(cluster, pool):

@@ -256,9 +256,13 @@ restart_qcow2(struct job *job, struct qcow2_stream **stream, struct error **err)
 {
   CLEANUP(buffer_clear) struct buffer own = {0};
   CLEANUP(buffer_clear) struct buffer state = {0};
+  CLEANUP(error_freep) struct error *failure = NULL;
   size_t used;
-  if (qcow2_stream_save(*stream, &own, err) < 0 ||
-      stream_save(qcow2_stream_below(*stream), &state, err) < 0)
+  if (qcow2_stream_save(*stream, &own, &failure) < 0)
+    return failure->code == ERROR_RESOURCE_EXHAUSTED
+               ? 0 /* not here */
+               : error_set(err, failure->code, "%s", failure->message);
+  if (stream_save(qcow2_stream_below(*stream), &state, err) < 0)
     return -1;
   (void)buffer_append(&state, own.data, own.len);
   note_save(job, &state);

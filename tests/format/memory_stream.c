@@ -77,3 +77,23 @@ memory_stream_position(const struct stream *stream)
 {
   return ((const struct memory_stream *)stream)->at;
 }
+
+struct stream *
+memory_stream_restart(struct stream *stream, stream_restore *restore, const struct buffer *data,
+                      size_t piece)
+{
+  CLEANUP(buffer_clear) struct buffer state = {0};
+  CLEANUP(stream_closep) struct stream *restored = NULL;
+  bool is_saved = stream_can_save(stream) && stream->ops->save(stream, &state, NULL) == 0;
+  size_t position = memory_stream_position(stream->below);
+  size_t len = state.len;
+  size_t used = 0;
+  stream_close(stream);
+  if (!is_saved)
+    return NULL;
+  (void)buffer_append_text(&state, "more"); /* of a stream above it */
+  struct stream *below = memory_stream_new(data->data, data->len, position, piece);
+  if (restore(below, state.data, state.len, &used, &restored, NULL) < 0 || used != len)
+    return NULL;
+  return TAKE(restored);
+}

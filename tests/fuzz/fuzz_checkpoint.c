@@ -2,7 +2,7 @@
 /* A saved state that comes back changed: it is refused, or leads to an error or a wrong disk, but
  * never to a wrong address. An input is a file and what becomes of its reader's state:
  *
- *   1 byte   even: gzip; odd: qcow2
+ *   1 byte   odd: qcow2; 2: zstd; 4: xz; any other: gzip
  *   1 byte   how many changes, up to 15
  *   2 bytes  how many bytes, or extents, are read before the state is saved
  *   3 bytes  for each change: where, the highest bit to cut it off there; the new byte
@@ -14,6 +14,8 @@
 #include "populator/format/gzip.h"
 #include "populator/format/qcow2_spool.h"
 #include "populator/format/state.h"
+#include "populator/format/xz.h"
+#include "populator/format/zstd.h"
 #include "tests/format/memory_stream.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -53,8 +55,15 @@ change_state(const struct input *input, struct buffer *state)
   CHECK(state_seal(form, &body, state, NULL) == 0);
 }
 
-/* ---- gzip --------------------------------------------------------------------------------------
+/* ---- compressions ------------------------------------------------------------------------------
  */
+
+static const struct unpacker {
+  int (*open)(struct stream *below, struct stream **ret_stream, struct error **err);
+  int (*restore)(struct stream *below, const void *state, size_t len, size_t *ret_used,
+                 struct stream **ret_stream, struct error **err);
+} gzip = {gzip_stream_new, gzip_stream_restore}, zstd = {zstd_stream_new, zstd_stream_restore},
+  xz = {xz_stream_new, xz_stream_restore};
 
 static void
 read_some(struct stream *stream, size_t most)
@@ -69,12 +78,12 @@ read_some(struct stream *stream, size_t most)
 }
 
 static void
-try_gzip(const struct input *input)
+try_unpacker(const struct unpacker *unpacker, const struct input *input)
 {
   CLEANUP(stream_closep) struct stream *stream = NULL;
   CLEANUP(buffer_clear) struct buffer state = {0};
   struct stream *file = memory_stream_new(input->file, input->file_size, 0, 0);
-  CHECK(gzip_stream_new(file, &stream, NULL) == 0);
+  CHECK(unpacker->open(file, &stream, NULL) == 0);
   read_some(stream, input->read);
   if (stream->ops->save(stream, &state, NULL) < 0)
     return;
@@ -82,7 +91,7 @@ try_gzip(const struct input *input)
   stream_close(TAKE(stream));
   change_state(input, &state);
   file = memory_stream_new(input->file, input->file_size, position, 0);
-  if (gzip_stream_restore(file, state.data, state.len, &used, &stream, NULL) < 0)
+  if (unpacker->restore(file, state.data, state.len, &used, &stream, NULL) < 0)
     return;
   CHECK(used == state.len);
   read_some(stream, OUT_MAX);
@@ -167,7 +176,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   input.file = input.changes + input.change_count * CHANGE;
   input.file_size = size - HEAD - input.change_count * CHANGE;
   if (data[0] % 2 == 0)
-    try_gzip(&input);
+    try_unpacker(data[0] == 2 ? &zstd : data[0] == 4 ? &xz : &gzip, &input);
   else
     try_qcow2(&input);
   return 0;

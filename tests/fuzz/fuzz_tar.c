@@ -62,7 +62,8 @@ read_archive(const uint8_t *data, size_t size, size_t piece, bool with_exchange,
     while (got > 0 && text->len < CONTENT_MAX) {
       if (with_exchange)
         tar = exchange(tar, data, size);
-      got = tar_read(tar, content, sizeof(content), &err);
+      size_t room = CONTENT_MAX - text->len; /* holes have no end */
+      got = tar_read(tar, content, room < sizeof(content) ? room : sizeof(content), &err);
       if (got > 0)
         (void)buffer_append(text, content, (size_t)got);
     }
@@ -88,7 +89,8 @@ search_disk(const uint8_t *data, size_t size, const char *path)
     if (stream) {
       struct buffer content = {0};
       CHECK(place.offset <= size);
-      CHECK(byte_stream_drain(stream, &content, &err) < 0 || content.len == place.size);
+      CHECK(place.size > CONTENT_MAX || byte_stream_drain(stream, &content, &err) < 0 ||
+            content.len == place.size);
       buffer_clear(&content);
       return;
     }

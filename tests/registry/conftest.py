@@ -60,3 +60,9 @@ def imprint(cluster, store):
         "AWS_ACCESS_KEY_ID": store["access_key"],
         "AWS_SECRET_ACCESS_KEY": store["secret_key"],
     }, has_sandbox=False)
+
+
+@pytest.fixture(scope="session")
+def sandboxed(cluster):
+    """The command as people run it: what its sandbox keeps from it, it does not get."""
+    return Imprint(cluster)

@@ -310,7 +310,7 @@ run_sink(const char *url, struct error **err)
       .http = options.source.http,
       .registry_insecure = options.source.registry_insecure,
       .registry_auth_file = options.source.registry_auth_file,
-      .registry_gzip = options.is_compressed,
+      .layer_gzip = options.is_compressed,
       .disk_name = options.name,
       .platform = options.source.platform,
   };

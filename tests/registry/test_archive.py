@@ -9,7 +9,7 @@ import tarfile
 import pytest
 
 import oci_image
-from registry import Failure, info, tool
+from registry import Failure, info, read_in_steps, tool
 
 
 def oci_archive(tmp_path, *images, **more):
@@ -172,6 +172,16 @@ def test_files_that_are_no_archives(tmp_path, disk):
         tool("cat", f"oci-archive:{tmp_path}")
 
 
+@pytest.mark.parametrize("program", ["gzip", "xz", "zstd"])
+def test_a_compressed_archive_is_named_as_such(tmp_path, disk, program):
+    path = oci_archive(tmp_path, oci_image.Image(oci_image.tar(("disk/a", disk[:9999])))).partition(":")[2]
+    packed = tmp_path / "packed"
+    packed.write_bytes(subprocess.run([program, "-c", path], stdout=subprocess.PIPE, check=True).stdout)
+    for kind in ("oci-archive", "docker-archive"):
+        with pytest.raises(Failure, match=f"^UNIMPLEMENTED: .*is compressed.*{program} -d"):
+            tool("cat", f"{kind}:{packed}")
+
+
 def test_a_compressed_layer_in_a_docker_archive_is_refused(tmp_path, disk):
     image = oci_image.Image(oci_image.tar(("disk/a", disk)), compression="gzip")
     manifest = json.dumps([{"Config": "c.json", "Layers": ["layer.tar"]}]).encode()
@@ -228,7 +238,7 @@ def test_old_archives(tmp_path, disk):
 @pytest.mark.parametrize("format", [["--format=gnu"], ["--format=pax", "--sparse-version=0.0"],
                                     ["--format=pax", "--sparse-version=0.1"],
                                     ["--format=pax", "--sparse-version=1.0"]])
-def test_sparse_files_are_refused_and_others_beside_them_are_not(tmp_path, disk, format):
+def test_sparse_files(tmp_path, disk, format):
     (tmp_path / "disk").mkdir()
     (tmp_path / "etc").mkdir()
     for name in ("disk/a", "etc/sparse"):
@@ -239,8 +249,13 @@ def test_sparse_files_are_refused_and_others_beside_them_are_not(tmp_path, disk,
     def archive(*names):
         return subprocess.run(["tar", "--sparse", *format, "-cf", "-", *names], cwd=tmp_path,
                               stdout=subprocess.PIPE, check=True).stdout
-    with pytest.raises(Failure, match="^UNIMPLEMENTED: .*sparse"):
-        tool("cat", oci_archive(tmp_path / "1", oci_image.Image(archive("disk/a"))))
+    sparse = (tmp_path / "disk" / "a").read_bytes()
+    for compression in ("gzip", "none"):
+        folder = tmp_path / compression
+        url = oci_archive(folder, oci_image.Image(archive("etc/sparse", "disk/a"), compression=compression))
+        assert tool("cat", url) == sparse
+        content, processes = read_in_steps(url, folder, 700_001)
+        assert content == sparse and processes > 3
     (tmp_path / "disk" / "a").write_bytes(disk)
     image = oci_image.Image(archive("etc/sparse", "disk/a"))
     assert tool("cat", oci_archive(tmp_path / "2", image)) == disk

@@ -240,6 +240,18 @@ def test_uploads_elsewhere_get_no_credentials(fake, tmp_path, other_disk):
     assert tool("cat", fake.url(), user="me", password="secret") == other_disk
 
 
+def test_uploads_to_the_same_server_by_another_spelling(fake, tmp_path, other_disk):
+    """Hosts have no case: the token goes with it."""
+    Tokens(fake)
+    source = tmp_path / "disk.img"
+    source.write_bytes(other_disk)
+    url = fake.url().replace("127.0.0.1", "localhost")
+    fake.upload_host = fake.host.replace("127.0.0.1", "LOCALHOST")
+    tool("push", url, source, user="me", password="secret")
+    patches = [headers for method, _, headers in fake.requests if method == "PATCH"]
+    assert patches and all("Authorization" in headers for headers in patches)
+
+
 # ---- TLS
 
 def test_tls_with_a_ca_of_ones_own(foreign, encrypted, tmp_path, disk):

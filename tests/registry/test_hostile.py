@@ -7,7 +7,7 @@ import json
 import pytest
 
 import oci_image
-from registry import Failure, info, tool
+from registry import Failure, info, read_in_steps, tool
 
 
 @pytest.fixture(params=["none", "gzip", "zstd"])
@@ -224,3 +224,33 @@ def test_what_is_no_registry(fake):
         tool("cat", "docker://127.0.0.1:1/t/disk:latest")
     with pytest.raises(Failure, match="^NOT_FOUND: "):
         tool("cat", fake.url("t/none:latest"))
+
+
+# ---- types that are wrong
+
+@pytest.mark.parametrize("said, compression", [
+    ("gzip", "none"), ("none", "gzip"), ("gzip", "zstd"), ("none", "zstd frames"), ("gzip", "xz")])
+def test_a_layer_is_what_its_bytes_are(fake, tmp_path, disk, said, compression):
+    """Whatever its type says: the digest proves that these are the bytes that are meant."""
+    archive = oci_image.tar(("etc/before", b"x" * 5000), ("disk/a", disk), ("etc/behind", b"y" * 9000))
+    below = oci_image.tar(("etc/below", b"z"))
+    image = fake.add(oci_image.Image(below, archive, compression=compression, said=said), "latest")
+    url = "oci-archive:" + oci_image.archive(tmp_path / "image.tar",
+                                             oci_image.layout(tmp_path / "layout", image))
+    assert tool("seek" if compression == "none" else "cat", fake.url()) == disk
+    assert info(url)["seek"] == (compression == "none")
+    assert read_in_steps(url, tmp_path, 1_800_000)[0] == disk
+
+
+def test_a_wrong_type_does_not_excuse_wrong_bytes(fake, disk):
+    image = fake.add(oci_image.Image(oci_image.tar(("disk/a", disk)), compression="zstd", said="gzip"), "latest")
+    fake.change[oci_image.digest(image.layers[0])] = flip(-100)
+    with pytest.raises(Failure, match="^DATA_LOSS: "):
+        tool("cat", fake.url())
+
+
+def test_a_layer_that_is_nothing_is_judged_by_its_type(fake):
+    for said, word in (("gzip", "gzip"), ("zstd", "zstd"), ("none", "tar")):
+        fake.add(oci_image.Image(b"no archive at all" * 100, compression="none", said=said), "latest")
+        with pytest.raises(Failure, match=f"^(DATA_LOSS|INVALID_ARGUMENT): .*{word}"):
+            tool("cat", fake.url())

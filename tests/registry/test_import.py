@@ -153,7 +153,7 @@ def secrets_in(done):
             if text in done.stderr or text in done.stdout.decode()]
 
 
-def test_passwords_tokens_and_tls(imprint, imported, foreign, folder, disks, pool, cluster):
+def test_passwords_tokens_and_tls(imprint, sandboxed, imported, foreign, folder, disks, pool, cluster):
     image = oci_image.Image(oci_image.tar(("disk/a", disks["zlib"])))
     creds = ["--dest-creds", f"{USER}:{PASSWORD}"]
     password = {"IMPRINT_USER": USER, "IMPRINT_PASSWORD": PASSWORD}
@@ -170,6 +170,17 @@ def test_passwords_tokens_and_tls(imprint, imported, foreign, folder, disks, poo
         imported(url, local, f"--ca-bundle={guarded.ca}", environment=password)
         imported(url, local, f"--ca-bundle={guarded.ca}", f"--auth-file={auth}")
         imported(url, local, f"--ca-bundle={guarded.ca}", environment={"REGISTRY_AUTH_FILE": auth})
+        (folder / ".docker").mkdir()
+        (folder / "containers").mkdir()
+        (folder / ".docker" / "config.json").write_text(auth.read_text())
+        for env, status in (({"HOME": folder}, command.DONE),
+                            ({"HOME": "/nowhere", "DOCKER_CONFIG": folder / ".docker"}, command.DONE),
+                            ({"HOME": "/nowhere"}, command.NOT_ALLOWED),
+                            ({"HOME": folder, "IMPRINT_USER": "x"}, command.NOT_ALLOWED)):
+            env["XDG_RUNTIME_DIR"] = folder  # where there is none
+            done = sandboxed.run("inspect", url, local, f"--ca-bundle={guarded.ca}", environment=env)
+            assert done.status == status, done
+            assert status == command.DONE or not secrets_in(done)
         for flags, env, status in (
                 ([f"--ca-bundle={guarded.ca}"], {}, command.NOT_ALLOWED),
                 ([f"--ca-bundle={guarded.ca}"], {**password, "IMPRINT_PASSWORD": "x" + PASSWORD},
@@ -181,6 +192,8 @@ def test_passwords_tokens_and_tls(imprint, imported, foreign, folder, disks, poo
         url = push(foreign, by_token, folder, "import/token:1", image, *creds)
         imported(url, *FLAGS, environment=password)
         assert tokens.asked > 0
+        # tokens come from another port of the same host
+        assert sandboxed.run("inspect", url, *FLAGS, environment=password).status == command.DONE
         done = imprint.run("import", url, f"{pool}/imported", *FLAGS)
         assert done.status == command.NOT_ALLOWED
     assert not left(cluster, pool)
@@ -227,7 +240,7 @@ def wait_for_checkpoint(cluster, pool, running, timeout_s=60):
         time.sleep(0.1)
 
 
-@pytest.mark.parametrize("compression", ["none", "gzip"])
+@pytest.mark.parametrize("compression", ["none", "gzip", "zstd frames"])
 def test_a_killed_import_goes_on(imprint, imported, cluster, pool, fake, folder, compression):
     """kill -9 in the middle of a layer: little is fetched twice, and every byte is right."""
     noise = folder / "noise.raw"

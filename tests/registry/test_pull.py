@@ -7,7 +7,7 @@ import os
 import pytest
 
 import oci_image
-from registry import Failure, info, tool
+from registry import Failure, info, read_in_steps, tool
 
 
 def pushed(foreign, real, tmp_path, name, *images, combined=None, flags=()):
@@ -19,15 +19,6 @@ def pushed(foreign, real, tmp_path, name, *images, combined=None, flags=()):
 def layer_types(foreign, url):
     manifest = json.loads(foreign.skopeo("inspect", "--tls-verify=false", "--raw", url))
     return {layer["mediaType"].rpartition(".")[2].rpartition("+")[2] for layer in manifest["layers"]}
-
-
-def read_in_steps(url, tmp_path, step, **options):
-    """The disk, read by one process after the other, each from where the last one stopped."""
-    state = tmp_path / "state"
-    pieces = []
-    while (not pieces or pieces[-1]) and len(pieces) < 100:
-        pieces.append(tool("cat", url, stop_after=step, state=state, **options))
-    return b"".join(pieces), len(pieces)
 
 
 @pytest.mark.parametrize("compression", ["none", "gzip", "zstd"])
@@ -42,7 +33,7 @@ def test_an_oci_image_of_one_layer(foreign, real, tmp_path, disk, compression):
     assert facts["identity"] == f"{image.digest}/disk/fedora.img"
     assert facts["env"] == {"X_KUBEVIRT_IO_Y": "z", "PATH": "/bin"}
     assert facts["seek"] == (compression == "none")
-    assert facts["save"] == (compression != "zstd")
+    assert facts["save"]
     assert tool("resolve", url).decode().strip() == image.digest
 
 
@@ -114,6 +105,23 @@ def test_layers_are_read_from_the_top_down(foreign, real, tmp_path, disk, other_
         url = pushed(foreign, real, tmp_path / compression, f"pull/layers-{compression}:1", image,
                      flags=["--preserve-digests"])
         assert tool("cat", url) == disk
+
+
+def test_a_file_beside_the_disk_in_another_layer(fake, disk, other_disk):
+    """It is the image as a whole that must have one file there."""
+    lower, note = ("disk/fedora.img", disk), ("disk/README", b"read me")
+    for compression in ("gzip", "none"):
+        fake.add(oci_image.Image(oci_image.tar(lower), oci_image.tar(note), compression=compression), "latest")
+        with pytest.raises(Failure, match="^INVALID_ARGUMENT: .*several files.*'/disk/README', "
+                                          "'/disk/fedora.img'.*by its path"):
+            tool("cat", fake.url())
+        assert tool("cat", fake.url(), path="/disk/fedora.img") == disk
+    # what removes it may stand behind the disk, or between the two
+    new = ("disk/new.img", other_disk)
+    gone = ("disk/.wh.fedora.img", b"")
+    for layers in ([[lower], [new, gone]], [[lower], [gone], [new]]):
+        fake.add(oci_image.Image(*(oci_image.tar(*layer) for layer in layers)), "latest")
+        assert tool("cat", fake.url()) == other_disk
 
 
 @pytest.mark.parametrize("removed", ["disk/.wh.old.img", ".wh.disk", "disk/.wh..wh..opq"])

@@ -161,14 +161,64 @@ def test_what_the_registry_has_is_not_sent(push, fake, source, raw, kind):
     assert fake.manifests["latest"] == fake.manifests["other"]
 
 
+# ---- a registry that loses uploads
+
+BREAK = ("break", 100_000)
+UNKNOWN = ("status", 404)
+
+
+@pytest.mark.parametrize("kind", ["file", "image"])
+@pytest.mark.parametrize("faults, put_faults", [
+    ([BREAK], []), ([None, BREAK, None, BREAK], []), ([UNKNOWN], []), ([None, UNKNOWN], []),
+    ([], [("status", 404)])], ids=["reset", "reset-twice", "unknown", "unknown-later", "unknown-last"])
+def test_an_upload_that_is_lost_begins_anew(push, imprint, fake, source, raw, kind, faults, put_faults):
+    """What is pushed can be read again: as a file, or from a snapshot."""
+    what = raw if kind == "file" else source
+    fake.forgets_uploads = True
+    fake.patch_faults = [fault or ("none",) for fault in faults]
+    fake.put_faults = list(put_faults)
+    digest = push("push", what, fake.url(), "--layer=none", "--format=raw")["digest"]
+    assert not fake.patch_faults and not fake.put_faults and not fake.uploads
+    starts = fake.count("POST", "/blobs/uploads/")
+    assert starts == (3 if faults.count(BREAK) < 2 else 4)  # the layer, the configuration, and again
+    assert push("push", what, fake.url("t/disk:again"), "--layer=none", "--format=raw")["digest"] == digest
+    if kind == "image":
+        fake.blobs.clear()
+        fake.patch_faults = [BREAK]
+        done = imprint.run("export", source, fake.url(), "--layer=none", "--format=raw", "--json", *FLAGS)
+        assert done.status == command.DONE and done.result["digest"] == digest
+        assert [event["attempt"] for event in done.events if event["event"] == "retry"] == [1]
+
+
+@pytest.mark.parametrize("kind", ["file", "image"])
+def test_a_registry_that_loses_every_upload(imprint, fake, source, raw, kind):
+    fake.forgets_uploads = True
+    fake.patch_faults = [BREAK] * 100
+    done = imprint.run("push", raw if kind == "file" else source, fake.url(), *FLAGS)
+    assert done.status == command.UNREACHABLE, done
+    assert "given the upload up" in done.stderr
+    assert fake.count("POST", "/blobs/uploads/") == 3
+    assert not fake.uploads and not fake.manifests
+
+
+def test_a_lost_upload_of_the_configuration(push, fake, source):
+    """Of which the layer knows nothing."""
+    first = push("push", source, fake.url())["digest"]
+    (layer,) = [digest for digest, blob in fake.blobs.items() if len(blob) > 10_000]
+    for digest in [digest for digest in fake.blobs if digest != layer]:
+        del fake.blobs[digest]
+    fake.patch_faults = [UNKNOWN, UNKNOWN]
+    assert push("push", source, fake.url())["digest"] == first
+
+
 # ---- who may
 
-def test_credentials(imprint, foreign, raw, folder, tmp_path):
+def test_credentials(imprint, sandboxed, foreign, raw, folder, tmp_path):
     with Registry(folder / "guarded", "tls", "password") as guarded:
         url = guarded.url("command/secret:1")
         flags = ["--allow-local-addresses", f"--ca-bundle={guarded.ca}"]
         password = {"IMPRINT_PASSWORD": PASSWORD}
-        done = imprint.run("push", raw, url, *flags, f"--user={USER}", environment=password)
+        done = sandboxed.run("push", raw, url, *flags, f"--user={USER}", environment=password)
         assert done.status == command.DONE, done
         digest = done.stdout.decode().strip()
         assert json.loads(foreign.skopeo("inspect", "--tls-verify=false", "--creds",

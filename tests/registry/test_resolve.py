@@ -58,7 +58,11 @@ def test_other_servers_tell_by_their_headers_and_nothing_is_fetched(imprint):
         assert resolve(imprint, running.url()) == first and set(first) == {"identity"}
         running.file = File(size=8 * MIB, seed=1, etag='"two"')
         assert resolve(imprint, running.url()) != first
-        assert running.sent < MIB
+        done = imprint.run("inspect", running.url(), "--identity", first["identity"], *FLAGS)
+        assert done.status != 0 and "has changed since" in done.stderr, done
+        now = resolve(imprint, running.url())["identity"]
+        assert imprint.run("inspect", running.url(), "--identity", now, *FLAGS).status == 0
+        assert running.sent < 2 * MIB
 
 
 def test_failures_are_told(imprint, real, digests):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sandbox as `imprint` goes into it: what its arguments name can be reached, and nothing else."""
 
+import contextlib
 import http.server
 import os
 import re
@@ -10,8 +11,8 @@ import time
 import pytest
 import rbd
 
-from imprint import DONE, NOT_ALLOWED, UNREACHABLE, Imprint
-from sandbox import KILLED, processes_of
+from imprint import DONE, NOT_ALLOWED, Imprint
+from sandbox import KILLED, Listener, processes_of
 
 CAP_DAC_READ_SEARCH = 1 << 2
 
@@ -53,6 +54,10 @@ def test_destination_is_written_in_its_folder(probe, tmp_path):
     folder.mkdir()
     assert probe("--sink", folder / "out", "write", folder / "out.part").is_allowed
     assert probe("--sink", folder / "out", "write", tmp_path / "elsewhere").is_refused
+    for url in (f"oci-archive:{folder}/out", f"oci-archive:{folder}/out:name:tag"):
+        assert probe("--sink", url, "write", folder / "out.part").is_allowed
+        assert probe("--sink", url, "write", tmp_path / "elsewhere").is_refused
+    assert probe("--sink", "rbd:pool/image", "write", tmp_path / "elsewhere").is_refused
     os.mkfifo(folder / "pipe")
     assert probe("--sink", folder / "pipe", "write", folder / "other").is_refused
 
@@ -62,6 +67,7 @@ def test_destination_is_written_in_its_folder(probe, tmp_path):
     ["--insecure", "--source", "docker://{}/repository:tag"],
     ["--endpoint", "http://{}", "--source", "s3://bucket/key"],
     ["--endpoint", "http://{}", "--sink", "s3://bucket/key"], ["--sink", "https://{}/image"],
+    ["--sink", "nbd://{}/"],
     ["--proxy", "http://user:password@{}", "--source", "https://images.invalid/image"]],
     ids=lambda arguments: " ".join(arguments))
 def test_server_is_reached_and_others_are_not(probe, listener, other_listener, arguments):
@@ -143,13 +149,13 @@ def test_without_it_says_so(imprint, image):
     assert done.stderr.count("\n") == 1 and "--no-sandbox" in done.stderr
 
 
-def test_redirect_into_a_private_network(imprint, listener, other_listener):
-    """A server that the arguments name leads to one that they do not: not even with the flag that allows
-    local addresses; but with one that names it."""
+@contextlib.contextmanager
+def redirecting_to(target):
+    """A server that the arguments name and that leads to one that they do not."""
     class Redirect(http.server.BaseHTTPRequestHandler):
         def do_HEAD(self):
             self.send_response(302)
-            self.send_header("Location", f"http://{other_listener.rule}/image")
+            self.send_header("Location", f"http://{target.rule}/image")
             self.send_header("Content-Length", "0")
             self.end_headers()
 
@@ -160,11 +166,23 @@ def test_redirect_into_a_private_network(imprint, listener, other_listener):
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Redirect) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_address[1]}/image"
-        done = inspect(imprint, url, "--allow-local-addresses", "--retries", "1")
-        assert done.status in (UNREACHABLE, NOT_ALLOWED), done.stderr
-        assert other_listener.accepted == 0
-        inspect(imprint, url, "--allow-local-addresses", "--retries", "1", "--allow-network",
-                other_listener.rule)
-        assert other_listener.accepted > 0
+        yield f"http://127.0.0.1:{server.server_address[1]}/image"
         server.shutdown()
+
+
+def test_redirect_to_another_host(imprint):
+    """It is refused at once, with what to do; and the flag that is named allows it."""
+    other = Listener("127.0.0.2")
+    with contextlib.closing(other), redirecting_to(other) as url:
+        done = inspect(imprint, url, "--allow-local-addresses")
+        assert done.status == NOT_ALLOWED, done.stderr
+        assert f"--allow-network {other.rule} " in done.stderr and "attempts" not in done.stderr
+        assert other.accepted == 0
+        inspect(imprint, url, "--allow-local-addresses", "--retries", "1", "--allow-network", other.rule)
+        assert other.accepted > 0
+
+
+def test_redirect_to_another_port_of_the_host(imprint, other_listener):
+    with redirecting_to(other_listener) as url:
+        inspect(imprint, url, "--allow-local-addresses", "--retries", "1")
+        assert other_listener.accepted > 0

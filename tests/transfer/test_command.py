@@ -105,7 +105,7 @@ def program(*arguments):
     return subprocess.run([path, *arguments], capture_output=True, text=True, check=False, timeout=30)
 
 
-COMMANDS = ["import", "export", "health", "inspect", "push", "receive", "resolve", "rollback"]
+COMMANDS = ["discard", "import", "export", "health", "inspect", "push", "receive", "resolve", "rollback"]
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -97,6 +97,21 @@ def test_the_commands_of_the_page(cluster, pool, shell, folder):
     shell("cmp debian.raw <(gzip -dc copy.raw.gz)")
 
 
+def test_every_destination_is_told():
+    """By --help, the manual and the page; the program itself lists them when it does not know one."""
+    program = os.path.join(ROOT, "build", os.environ.get("PRESET", "release"), "cli", "imprint")
+
+    def run(*arguments):
+        done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
+        return done.stdout + done.stderr
+
+    with open(PAGE, encoding="utf-8") as file:
+        export = file.read().split("\n## Export\n")[1].split("\n## ")[0]
+    usage, manual = run("export", "--help"), run("--manual", "export").replace("\\-", "-")
+    for scheme in ("file:", "http", "s3:", "docker:", "oci-archive:", "nbd:", "nbds:", "nbd+unix:", "rbd:"):
+        assert scheme in usage and scheme in manual and f"`{scheme}" in export, scheme
+
+
 def test_every_command_and_exit_status_is_on_the_page():
     with open(PAGE, encoding="utf-8") as file:
         text = file.read()

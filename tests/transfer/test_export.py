@@ -79,7 +79,7 @@ def test_every_format_to_every_place(imprint, places, source, disk, tmp_path, na
 
 
 # Sizes around clusters, sectors, and what one L2 table maps; disks without any data.
-@pytest.mark.parametrize("size, pieces", [(512, 0), (MIB, 0), (65536 * 3 + 512, 3), (600 * MIB, 0),
+@pytest.mark.parametrize("size, pieces", [(512, 0), (65536 * 3 + 700, 3), (65536 * 3 + 512, 3), (600 * MIB, 0),
                                           (513 * MIB, 9)])
 def test_disks_of_odd_sizes(cluster, pool, imprint, places, tmp_path, name, size, pieces):
     disk = tmp_path / "disk.raw"
@@ -350,6 +350,28 @@ def test_a_kill_before_the_upload_is_known_by_its_id(cluster, pool, imprint, pla
         killed.wait()
         assert len(s3_store.uploads(s3, BUCKET, name)) == 2
         path = export(imprint, places, source, "s3", tmp_path / name, environment=environment)
+    check(path, disk, "zlib")
+    assert [upload["UploadId"] for upload in s3_store.uploads(s3, BUCKET, name)] == [other]
+    s3.abort_multipart_upload(Bucket=BUCKET, Key=name, UploadId=other)
+    check_gone(s3, cluster, pool, name)
+
+
+def test_an_upload_that_was_begun_twice(cluster, pool, imprint, places, source, disk, store, s3,
+                                        tmp_path, name):
+    """The first answer was lost, and the store has begun one more than is known."""
+    other = s3.create_multipart_upload(Bucket=BUCKET, Key=name)["UploadId"]
+    lost = []
+
+    def lose(request, body):
+        if request.target.endswith("?uploads=") and not lost:
+            lost.append(request)
+            return None
+        return body
+
+    with s3_store.through(store, lose) as between:
+        path = export(imprint, places, source, "s3", tmp_path / name,
+                      environment={"AWS_ENDPOINT_URL": between.url("")})
+    assert lost
     check(path, disk, "zlib")
     assert [upload["UploadId"] for upload in s3_store.uploads(s3, BUCKET, name)] == [other]
     s3.abort_multipart_upload(Bucket=BUCKET, Key=name, UploadId=other)

@@ -5,6 +5,7 @@ error, and never with a gap."""
 import contextlib
 import random
 import signal
+import subprocess
 import time
 
 import pytest
@@ -45,7 +46,20 @@ def files(disk, tmp_path_factory):
                           ("raw", "xz"), ("raw", "zst")):
         copy = make("raw" if kind == "raw" else "v3", disk, f"{folder}/{kind}-{wrapper}")
         paths[f"{kind}.{wrapper}"] = wrap(wrapper, copy)
+    paths["raw.frames"] = frames_of(raw, str(folder / "frames.zst"))
+    paths["raw.blocks"] = str(folder / "blocks.xz")
+    with open(paths["raw.blocks"], "wb") as out:
+        subprocess.run(["xz", "-0", "--block-size=2MiB", "-c", raw], check=True, stdout=out)
     return {name: ImageFile(path) for name, path in paths.items()}
+
+
+def frames_of(path, target, length=2 * MIB):
+    """As pzstd packs it: each piece for itself."""
+    with open(path, "rb") as file, open(target, "wb") as out:
+        while piece := file.read(length):
+            out.write(subprocess.run(["zstd", "-q", "-c", "-1"], input=piece, check=True,
+                                     stdout=subprocess.PIPE).stdout)
+    return target
 
 
 def check_content(cluster, pool, name, disk):
@@ -94,6 +108,43 @@ def test_a_server_without_ranges_is_asked_once(cluster, pool, imprint, files, di
     assert done.status == command.DONE, done
     assert len(gets) <= 2, len(gets)  # one to see what it is
     check_content(cluster, pool, name, disk)
+
+
+def heedless(file, first, last=None, other=None):
+    """From one request on, to another, ranges are not heeded: as by one of several behind a balancer."""
+
+    def handle(request, reply):
+        if request.number < first or (last is not None and request.number > last):
+            file.serve(request, reply)
+        else:
+            (other or file).serve(request, reply, ranges=False)
+
+    return handle
+
+
+@pytest.mark.parametrize("form, last", [("raw", 14), ("zlib", None)], ids=["for a while", "for good"])
+def test_ranges_are_not_heeded_any_more(cluster, pool, imprint, files, disk, name, image, form, last):
+    with FaultServer(heedless(files[form], 6, last)) as server:
+        done = imprint.run("import", server.url(), image, *QUICK, "--json", "--checksum",
+                           f"sha256:{files[form].sha256}")
+    assert done.status == command.DONE, done
+    check_content(cluster, pool, name, disk)
+    assert left(cluster, pool, name) == [name]
+
+
+def test_ranges_are_not_heeded_and_the_file_is_another(cluster, pool, imprint, files, name, image):
+    """The other one is told by its ETag alone."""
+    other = ImageFile.__new__(ImageFile)
+    other.__dict__.update(files["raw"].__dict__, etag='"v2"')
+
+    def handle(request, reply):
+        is_asked_anew = request.number and request.headers.get("range") == "bytes=0-0"
+        heedless(other if is_asked_anew else files["raw"], 4)(request, reply)
+
+    with FaultServer(handle) as server:
+        done = imprint.run("import", server.url(), image, *QUICK)
+    assert done.status == command.WRONG_STATE and "changed" in done.stderr, done
+    assert not left(cluster, pool, name)
 
 
 # ---- servers that lie
@@ -226,6 +277,17 @@ def test_what_cannot_be_gone_on_with_begins_again(cluster, pool, imprint, files,
     assert left(cluster, pool, name) == [name]
 
 
+@pytest.mark.parametrize("form", ["raw.frames", "raw.blocks"])
+def test_between_frames_it_is_gone_on_with(cluster, pool, imprint, files, disk, name, image, form):
+    """And between the blocks of an xz file."""
+    with FaultServer(paced(files[form], RATE)) as server:
+        done = kill_and_repeat(imprint, server, image, [4])
+    assert done.status == command.DONE, done
+    assert done.result["resumedAt"] > 0
+    check_content(cluster, pool, name, disk)
+    assert left(cluster, pool, name) == [name]
+
+
 def test_told_to_stop_it_keeps_what_it_has(cluster, pool, imprint, files, disk, name, image):
     file = files["raw"]
     with FaultServer(paced(file, RATE)) as server:
@@ -258,21 +320,35 @@ def test_a_silent_server_does_not_keep_it_from_stopping(cluster, pool, imprint, 
     assert done.status == command.STOPPED, done
 
 
+@pytest.mark.parametrize("flags", [(), ("--existing",)], ids=["made", "existing"])
 def test_a_killed_import_of_something_else_leaves_no_trace(cluster, pool, imprint, files, disk, name,
-                                                           image):
+                                                           image, flags):
     """Nothing of the first image may shine through the second."""
+    if flags:
+        cluster.rbd("create", "--size", "80", image)
     other = ImageFile.__new__(ImageFile)
     other.__dict__.update(files["raw"].__dict__)
     other.data, other.etag = b"\xff" * len(files["raw"].data), '"other"'
     with FaultServer(paced(other, RATE)) as server:
-        running = imprint.start("import", server.url(), image, *QUICK)
+        running = imprint.start("import", server.url(), image, *QUICK, *flags)
         time.sleep(3)
         running.kill()
         assert name in left(cluster, pool, name)
         server.handler = files["raw"].serve
-        done = imprint.run("import", server.url(), image, *QUICK, "--json")
+        done = imprint.run("import", server.url(), image, *QUICK, *flags, "--json")
     assert done.status == command.DONE, done
     assert done.result["resumedAt"] == 0
+    check_content(cluster, pool, name, disk)
+
+
+def test_what_an_existing_image_held_is_lost(cluster, pool, imprint, files, disk, name, image, tmp_path):
+    """By whomever it was written, and where there is no telling whether the source is another one."""
+    with open(tmp_path / "old", "wb") as old:
+        old.write(b"\xff" * (80 * MIB))
+    cluster.put_image(pool, name, str(tmp_path / "old"))
+    with open(disk, "rb") as file:
+        done = imprint.run("import", "-", image, "--existing", stdin=file)
+    assert done.status == command.DONE, done
     check_content(cluster, pool, name, disk)
 
 
@@ -285,6 +361,37 @@ def test_two_at_once_do_not_mix(cluster, pool, imprint, files, disk, name, image
         done = [first.wait(), second.wait()]
     assert done[0].status == command.DONE, done
     assert done[1].status in (command.EXISTS, command.WRONG_STATE), done
+    check_content(cluster, pool, name, disk)
+
+
+@pytest.mark.parametrize("signals", [1, 2], ids=["once", "twice"])
+def test_an_osd_that_is_away_does_not_keep_it_from_stopping(cluster, pool, imprint, files, disk, name,
+                                                           image, signals):
+    """Nobody at a terminal waits for an OSD to come back; told twice, it does not wait at all."""
+    with FaultServer(paced(files["raw"], RATE)) as server:
+        running = imprint.start("import", server.url(), image, *QUICK)
+        time.sleep(2.5)
+        cluster.osd_pause()
+        try:
+            time.sleep(1)
+            start = time.monotonic()
+            for _ in range(signals):
+                running.signal(signal.SIGTERM)
+                time.sleep(0.3)
+            done = running.wait()
+            seconds = time.monotonic() - start
+        finally:
+            cluster.osd_resume()
+            cluster.osd_settle()
+        server.handler = files["raw"].serve
+        again = imprint.run("import", server.url(), image, *QUICK, "--json")
+    if signals == 1:
+        assert done.status == command.STOPPED and "did not answer" in done.stderr, done
+        assert seconds < 15
+    else:
+        assert done.status == 128 + signal.SIGTERM and seconds < 3, done
+    assert again.status == command.DONE, again
+    assert again.result["resumedAt"] > 4 * MIB
     check_content(cluster, pool, name, disk)
 
 

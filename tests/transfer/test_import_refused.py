@@ -6,7 +6,6 @@ import gzip
 import hashlib
 import os
 import struct
-import subprocess
 
 import pytest
 import rbd
@@ -89,11 +88,6 @@ def mapped_twice(path):
     put(path, table + 8 * used[0], get(path, table + 8 * used[-1]))
 
 
-def sparse_archive(path):
-    disk = fill(f"{path}.disk", 4 * MIB, pieces=2)
-    subprocess.run(["tar", "--sparse", "-cPf", path, disk], check=True)
-
-
 def content(data):
 
     def make(path):
@@ -110,6 +104,20 @@ def cut_off(wrapper):
         sound(path)
         packed = wrap(wrapper, path)
         os.truncate(packed, os.path.getsize(packed) // 2)
+        os.rename(packed, path)
+
+    return make
+
+
+def flipped(wrapper):
+    """A bit of what is in a compressed archive, which only the compression's own checksum tells: it goes
+    by the archive's end, as disks' bytes do."""
+
+    def make(path):
+        with open(path, "wb") as file:
+            file.write(os.urandom(MIB))  # stays as it is when it is compressed
+        packed = wrap(wrapper, path)
+        put(packed, MIB // 2, get(packed, MIB // 2, ">B") ^ 1, ">B")
         os.rename(packed, path)
 
     return make
@@ -133,12 +141,14 @@ CASES = {
     "truncated": (truncated, command.DAMAGED, ["truncated", "ends", "outside"]),
     "truncated, compressed": (truncated_compressed, command.DAMAGED,
                               ["truncated", "ends", "outside", "damaged"]),
-    "a sparse file in an archive": (sparse_archive, command.REFUSED, ["sparse file"]),
     "only a magic": (content(b"QFI\xfb"), command.DAMAGED, ["qcow2"]),
     "an empty header": (content(b"QFI\xfb\0\0\0\3" + bytes(5000)), command.DAMAGED, ["qcow2"]),
     "gzip cut off": (cut_off("gz"), command.DAMAGED, ["gzip", "ends", "truncated"]),
     "xz cut off": (cut_off("xz"), command.DAMAGED, ["xz", "ends", "truncated"]),
     "zstd cut off": (cut_off("zst"), command.DAMAGED, ["zstd", "ends", "truncated"]),
+    "a bit in tar.gz": (flipped("tar.gz"), command.DAMAGED, ["gzip"]),
+    "a bit in tar.xz": (flipped("tar.xz"), command.DAMAGED, ["xz"]),
+    "a bit in tar.zst": (flipped("tar.zst"), command.DAMAGED, ["zstd"]),
     "only gzip's magic": (content(b"\x1f\x8b\x08" + b"\xff" * 5000), command.REFUSED, ["gzip"]),
     "only xz's magic": (content(b"\xfd7zXZ\0" + b"\xff" * 5000), command.DAMAGED, ["xz"]),
     "only zstd's magic": (content(b"\x28\xb5\x2f\xfd" + b"\xff" * 5000), command.DAMAGED, ["zstd"]),
@@ -255,3 +265,19 @@ def test_the_mark_that_it_is_ready_comes_last(cluster, pool, imprint, tmp_path, 
         assert [snap["name"] for snap in opened.list_snaps()] == ["base"]
     done = imprint.run("import", path, image)
     assert done.status == command.EXISTS, done
+
+
+# ---- places that are not there
+
+
+@pytest.mark.parametrize("place, flags, words", [
+    ("{pool}/nowhere/{name}", [], "has no namespace 'nowhere'"),
+    ("{pool}/{name}", ["--data-pool", "nowhere"], "has no pool 'nowhere'"),
+    ("nowhere/{name}", [], "has no pool 'nowhere'"),
+], ids=["namespace", "data pool", "pool"])
+def test_a_place_that_is_not_there_is_named(cluster, pool, imprint, tmp_path, name, place, flags, words):
+    path = tmp_path / "disk.raw"
+    path.write_bytes(b"x" * 4096)
+    done = imprint.run("import", path, place.format(pool=pool, name=name), *flags)
+    assert done.status == command.NOT_FOUND and words in done.stderr, done
+    assert name not in str(cluster.images(pool))

@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import os
 import random
+import subprocess
 import threading
 import time
 
@@ -53,7 +54,10 @@ def watch(running, timeout_s=300):
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_memory_is_bounded(imprint, places, large, image, source):
+    """With the number of threads that people leave as it is, and with the most."""
     url, flags = places.offer(source, large)
+    if source in ("http", "file"):
+        flags = [*flags, "--jobs", "64"]
     with open(large, "rb") as stdin:
         stdin = {"stdin": stdin} if source == "pipe" else {}
         done, peak = watch(imprint.start("import", url, image, "--json", *flags, **stdin))
@@ -64,7 +68,8 @@ def test_memory_is_bounded(imprint, places, large, image, source):
     assert 20 * MIB < peak <= RSS_MAX
 
 
-@pytest.mark.parametrize("kind, way", [("s3", []), ("file", []), ("pipe", ["--format", "raw"])],
+@pytest.mark.parametrize("kind, way", [("s3", ["--jobs", "64"]), ("file", []),
+                                       ("pipe", ["--format", "raw", "--jobs", "64"])],
                          ids=["s3-zlib", "file-zlib", "pipe-raw"])
 def test_memory_of_an_export_is_bounded(cluster, pool, imprint, places, tmp_path, name, image, kind, way):
     disk = tmp_path / "disk.raw"
@@ -113,6 +118,25 @@ def test_a_hundred_gibibytes_out_of_a_pipe(imprint, tmp_path, image):
     assert done.status == command.DONE, done
     assert done.result["virtualSize"] == 100 * GIB and done.result["written"] == 0
     assert 20 * MIB < peak <= RSS_MAX
+
+
+def test_memory_of_compressions_around_each_other(imprint, tmp_path, image):
+    """One with the longest window there is, and another one around it; two of them are too much."""
+
+    def pack(data, window_log):
+        return subprocess.run(["zstd", "-q", "-c", "-1", "--long=27", f"--zstd=wlog={window_log}"], input=data,
+                              stdout=subprocess.PIPE, check=True).stdout
+
+    inside = pack(os.urandom(150 * MIB), 27)
+    path = tmp_path / "packed"
+    path.write_bytes(pack(inside, 23))
+    done, peak = watch(imprint.start("import", path, image, "--json"))
+    print(f"{peak // MIB} MiB")
+    assert done.status == command.DONE and done.result["virtualSize"] == 150 * MIB, done
+    assert peak <= RSS_MAX
+    path.write_bytes(pack(inside, 27))
+    done = imprint.run("import", path, f"{image}-2")
+    assert done.status == command.TOO_LARGE and "together" in done.stderr, done
 
 
 @pytest.mark.parametrize("form", ["raw", "preallocated"])
