@@ -4,7 +4,7 @@
 # busybox as the rest. Its first process tells on the serial line what it found, counts its boots in
 # the disk's last sector, and turns the machine off.
 
-BOOT_DISK_MODULES=(virtio virtio_ring virtio_pci_legacy_dev virtio_pci_modern_dev virtio_pci virtio_blk)
+BOOT_DISK_MODULES=(virtio_pci virtio_blk)
 BOOT_DISK_MIB=64
 
 # boot_disk FILE MARKER: a raw image; MARKER is what it says of itself.
@@ -32,21 +32,17 @@ CONFIG
 }
 
 boot_disk_initrd() { # KERNEL MARKER WORK: WORK/initrd
-  local kernel=$1 marker=$2 work=$3 root=$3/root module
+  local kernel=$1 marker=$2 work=$3 root=$3/root
   mkdir -p "$root"/{bin,dev,proc,sys,modules}
   cp /bin/busybox "$root/bin/"
-  for module in "${BOOT_DISK_MODULES[@]}"; do
-    find "$kernel/lib/modules" -name "$module.ko" -exec cp {} "$root/modules/" \;
-  done
+  debian_kernel_modules "$kernel" "$root/modules" "${BOOT_DISK_MODULES[@]}"
   cat >"$root/init" <<INIT
 #!/bin/busybox sh
 /bin/busybox --install -s /bin
 mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
-for module in ${BOOT_DISK_MODULES[*]}; do
-  [ ! -f /modules/\$module.ko ] || insmod /modules/\$module.ko
-done
+while read -r module; do insmod "/modules/\$module"; done </modules/order
 last=\$((\$(cat /sys/block/vda/size) - 1))
 boots=\$(dd if=/dev/vda bs=512 skip=\$last count=1 2>/dev/null | tr -d '\\0')
 boots=\$((\${boots:-0} + 1))

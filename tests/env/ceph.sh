@@ -10,10 +10,12 @@
 #   ceph_pool DIR POOL [NAMESPACE…]
 #   ceph_real_pace DIR
 #   osd_pause DIR, osd_resume DIR   SIGSTOP, SIGCONT: connections stay open, nothing answers
+#   osd_settle DIR                  behind a pause of more than a few seconds
 #   mon_pause DIR, mon_resume DIR   the same for the monitor
 #   osd_stop DIR, osd_start DIR     TERM and a new process: connections break
 #
-# The monitor commits at once and not once a second, so that tests do not wait for it;
+# The monitor commits at once and not once a second, and what removed snapshots leave is trimmed without
+# pauses, so that tests do not wait for it;
 # ceph_real_pace goes back to Ceph's own setting, for benchmarks. CEPH_EXTRA_CONF in the environment
 # holds further lines for the [global] section of ceph.conf.
 
@@ -87,6 +89,9 @@ osd objectstore = bluestore
 osd memory target = $((1 << 30))
 osd failsafe full ratio = .98
 osd max pg per osd hard ratio = 10
+# tests wait for what removed snapshots leave; a disk that turns would be spared it
+osd snap trim sleep hdd = 0
+osd snap trim sleep hybrid = 0
 bluestore block size = $((CEPH_BLOCK_GIB << 30))
 bluestore block create = true
 CONF
@@ -209,6 +214,8 @@ ceph_pool() {
 ceph_real_pace() {
   ceph_cmd "$1" tell mon.a config set paxos_propose_interval 1
   ceph_cmd "$1" tell mon.a config set paxos_min_wait 0.05
+  ceph_cmd "$1" tell osd.0 config set osd_snap_trim_sleep_hdd 5
+  ceph_cmd "$1" tell osd.0 config set osd_snap_trim_sleep_hybrid 2
 }
 
 ceph_signal() { # DIR DAEMON SIGNAL
@@ -224,6 +231,19 @@ osd_resume() { ceph_signal "$1" osd.0 CONT; }
 mon_pause() { ceph_signal "$1" mon.a STOP; }
 mon_resume() { ceph_signal "$1" mon.a CONT; }
 osd_stop() { process_stop "$1/pids" osd.0 10; }
+
+# A placement group whose lease for reading ran out during a pause is laggy, and where it has one OSD
+# it may stay so: nobody is left to confirm the next lease, and whoever asks for its objects hangs for
+# ever. It is mended by peering anew. The manager hears of it within some seconds.
+osd_settle() {
+  sleep 6
+  osd_is_readable "$1" || ceph_cmd "$1" osd down 0
+  wait_for 60 osd_is_readable "$1"
+}
+
+osd_is_readable() {
+  [[ $(ceph_cmd "$1" pg ls laggy -f json | jq '.pg_stats | length') == 0 ]]
+}
 
 # In which epoch the OSD has last come up.
 osd_up_from() { ceph_cmd "$1" osd dump -f json | jq '.osds[0].up_from'; }
@@ -249,7 +269,7 @@ if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
       "$@"
       trap - EXIT
       ;;
-    ceph_down | ceph_pool | ceph_real_pace | osd_pause | osd_resume | osd_stop | osd_start | \
+    ceph_down | ceph_pool | ceph_real_pace | osd_pause | osd_resume | osd_settle | osd_stop | osd_start | \
       mon_pause | mon_resume) "$@" ;;
     *) die "usage: $0 FUNCTION DIR …, with a function of the list in its header" ;;
   esac

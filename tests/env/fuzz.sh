@@ -3,13 +3,14 @@
 # Runs the fuzzers of tests/fuzz.
 
 # fuzz_one PROGRAM NAME SECONDS DIR: from the committed inputs in tests/fuzz/corpus/NAME/; new ones go
-# to DIR/corpus/NAME and those that broke something to DIR/artifacts/NAME.
+# to DIR/corpus/NAME and those that broke something to DIR/artifacts/NAME. With FUZZ_SEED it tries the
+# same inputs each time.
 fuzz_one() {
   local found=$4/corpus/$2 artifacts=$4/artifacts/$2 committed=$ROOT/tests/fuzz/corpus/$2 file
   mkdir -p "$found" "$artifacts"
   [[ -d $committed ]] || committed=
   if ! "$1" -max_total_time="$3" -timeout=25 -rss_limit_mb=2048 -print_final_stats=1 \
-    -artifact_prefix="$artifacts/" "$found" ${committed:+"$committed"}; then
+    ${FUZZ_SEED:+-seed="$FUZZ_SEED"} -artifact_prefix="$artifacts/" "$found" ${committed:+"$committed"}; then
     for file in "$artifacts"/*; do
       printf 'to keep as a test: base64 -d > tests/fuzz/corpus/%s/%s <<< %s\n' \
         "$2" "${file##*/}" "$(base64 -w 0 "$file")"

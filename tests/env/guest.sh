@@ -3,24 +3,19 @@
 # A virtual machine's kernel and initramfs: Debian's kernel, which has rbd and nbd where the host's
 # has not, with imprint-node and what it runs, and nothing else. tests/lib/guest.py boots it.
 
-GUEST_MODULES=(virtio virtio_ring virtio_pci_legacy_dev virtio_pci_modern_dev virtio_pci failover
-  net_failover virtio_net crc16 crc32c_generic libcrc32c mbcache jbd2 ext4 xfs dns_resolver libceph
-  rbd nbd loop)
+GUEST_MODULES=(virtio_pci virtio_net ext4 xfs rbd nbd loop)
 GUEST_PROGRAMS=(/usr/bin/rbd-nbd /usr/bin/socat /usr/sbin/mkfs.ext4 /usr/sbin/fsck.ext4
   /usr/sbin/resize2fs /usr/sbin/mkfs.xfs /usr/sbin/xfs_growfs /usr/sbin/xfs_io)
 
 # guest_files PRESET DIR [FAULTY]: makes DIR/vmlinuz and DIR/initrd. FAULTY is an imprint-node that
 # can be killed behind each step, and is imprint-node-faults there.
 guest_files() {
-  local preset=$1 dir=$2 faulty=${3:-} root=$2/root module kernel
+  local preset=$1 dir=$2 faulty=${3:-} root=$2/root kernel
   mkdir -p "$dir" "$root"/{bin,dev,proc,sys,etc,run,tmp,lib/modules}
   debian_kernel
   kernel=$REPLY
   cp "$kernel"/boot/vmlinuz-* "$dir/vmlinuz"
-  for module in "${GUEST_MODULES[@]}"; do
-    find "$kernel/lib/modules" -name "$module.ko" -exec cp {} "$root/lib/modules/" \;
-  done
-  printf '%s\n' "${GUEST_MODULES[@]}" >"$root/lib/modules/order"
+  debian_kernel_modules "$kernel" "$root/lib/modules" "${GUEST_MODULES[@]}"
   # shellcheck disable=SC2153
   guest_programs "$root" "$ROOT/build/$preset/nodeplugin/imprint-node"
   [[ -z $faulty ]] || cp "$faulty" "$root/usr/bin/imprint-node-faults"

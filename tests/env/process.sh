@@ -73,7 +73,8 @@ process_must() {
 }
 
 # process_stop FOLDER NAME [GRACE_SECONDS]: TERM to the group, KILL when the grace is over.
-# Fails when KILL was needed. A stopped (SIGSTOP) process is continued, so that it can obey.
+# Fails when KILL was needed. A stopped (SIGSTOP) process is continued, so that it can obey. One
+# that waits in the kernel for a device that does not answer cannot: it is given up.
 process_stop() {
   local deadline killed=0 pid
   process_pid "$1" "$2" || {
@@ -87,7 +88,10 @@ process_stop() {
   deadline=$((REPLY + ${3:-10} * 1000))
   while process_pid "$1" "$2"; do
     now_ms
-    if ((REPLY > deadline)); then
+    if ((REPLY > deadline && killed)); then
+      printf 'process %s (%s) cannot be killed\n' "$pid" "$2" >&2
+      break
+    elif ((REPLY > deadline)); then
       kill -KILL -- "-$pid" 2>/dev/null || kill -KILL "$pid" 2>/dev/null || true
       killed=1
       deadline=$((REPLY + 60000))

@@ -76,7 +76,12 @@ def test_images(server, s3, surroundings, backed, cluster):
     once = {"retry": {"limit": 0}}
     images = {
         "to-file": ({"http": server.url("/to-file")}, {}, "Error", "file:"),
-        "forbidden": ({"http": server.url("/forbidden")}, {}, "Error", "403"),
+        "forbidden": ({"http": server.url("/forbidden")}, {}, "Error", "spec.source.http: ", "403"),
+        "missing": ({"http": server.url("/missing")}, {}, "Error", "spec.source.http: ", "404"),
+        "wrong-sum": ({"http": good}, {"checksum": "sha256:" + "0" * 64}, "Error", "spec.checksum: ",
+                      "sha256:" + "0" * 64),
+        "no-bucket": ({"objectStore": {**store, "bucketName": "none", "secretRef": "store"}}, {}, "Error",
+                      "spec.source.objectStore: ", "NoSuchBucket"),
         "for-members": ({"http": server.url("/for-members")}, {}, "Error", "401"),
         "forever": ({"http": server.url("/forever")}, once, "Error", "redirect"),
         "backed": ({"http": server.url("/backed")}, {}, "Error", "backing"),

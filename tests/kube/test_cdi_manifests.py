@@ -25,6 +25,8 @@ spec:
          url: "HTTP/disk.qcow2"
          secretRef: "" # Optional
          certConfigMap: "" # Optional
+         checksum: ""
+  serviceAccountName: somebody
   pvc:
     accessModes:
       - ReadWriteOnce
@@ -122,6 +124,14 @@ spec:
         namespace: default
   storage: {}
 |
+  name: clone-nothing
+spec:
+  source:
+      pvc:
+        name: import-http
+        namespace: default
+  storage:
+|
   name: clone-snapshot
 spec:
   source:
@@ -144,6 +154,10 @@ metadata:
   name: fedora-image-import-cron
 spec:
   template:
+    apiVersion: cdi.kubevirt.io/v1beta1
+    kind: DataVolume
+    metadata:
+      creationTimestamp: null
     spec:
       source:
         registry:
@@ -159,6 +173,21 @@ spec:
   garbageCollect: Outdated
   importsToKeep: 2
   managedDataSource: fedora
+---
+apiVersion: cdi.kubevirt.io/v1beta1
+kind: DataImportCron
+metadata:
+  name: pvc-import-cron
+spec:
+  template:
+    spec:
+      source:
+        pvc:
+          name: import-http
+          namespace: default
+      storage: {}
+  schedule: "30 1 * * 1"
+  managedDataSource: copied
 """
 
 
@@ -215,6 +244,9 @@ def test_what_is_documented_is_taken_as_it_is(default_class, registry, server, d
         golden.await_phase(name, "Succeeded", timeout_s=90)
         assert bytes_of(kubectl.await_bound(name), 64 << 20) == disk["raw"], name
     golden.await_reason("dataimportcron", "fedora-image-import-cron", "UpToDate", "UpToDate")
+    golden.await_reason("dataimportcron", "pvc-import-cron", "UpToDate", "UpToDate")
+    copied = kubectl.get("datasource", "copied")["spec"]["source"]["pvc"]["name"]
+    assert bytes_of(kubectl.await_bound(copied), 64 << 20) == disk["raw"]
 
 
 def test_a_claim_that_is_there_is_adopted_when_that_is_allowed(populator):

@@ -4,151 +4,19 @@
 import json
 import os
 import re
-import signal
 import socket
-import subprocess
 import time
 import urllib.request
-
-import pytest
 
 import golden
 import kubectl
 import oci_image
 from certificates import Authority
 from fault_server import File
+from golden_cron import (LABEL, SIZE, await_source, content, cron, import_name, imports, poll, poll_and_wait,
+                         source_of)
 from nginx import Nginx
 from registry import PASSWORD, USER, Foreign, Registry
-
-POLL = "imprint.hypercloud.tmaxanc.com/poll"
-LABEL = "cdi.kubevirt.io/dataImportCron"
-SIZE = 3 << 20
-
-
-class Images:
-    """A registry with TLS, and images pushed to it by skopeo and by imprint."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.registry = Registry(folder / "registry", "tls")
-        self.foreign = Foreign(folder)
-        self.count = 0
-
-    def push(self, name, seed, env=()):
-        """An image with a disk of that seed; its digest."""
-        self.count += 1
-        image = oci_image.Image(oci_image.tar(("disk/disk.img", oci_image.make_disk(seed, SIZE))),
-                                env=env)
-        layout = oci_image.layout(self.folder / f"layout-{self.count}", image)
-        self.foreign.copy(f"oci:{layout}:latest", self.url(name))
-        return image.digest
-
-    def push_by_imprint(self, name, seed):
-        path = self.folder / f"disk-{seed}.img"
-        path.write_bytes(oci_image.make_disk(seed, SIZE))
-        program = os.path.join(os.path.dirname(__file__), "..", "..", "build",
-                               os.environ.get("PRESET", "release"), "cli", "imprint")
-        subprocess.run([program, "push", path, self.url(name), "--ca-bundle", self.registry.ca,
-                        "--allow-local-addresses"], check=True, capture_output=True)
-
-    def url(self, name):
-        return self.registry.url(name)
-
-    def blob_path(self, digest):
-        return os.path.join(self.registry.folder, "data", "docker", "registry", "v2", "blobs", "sha256",
-                            digest[7:9], digest[7:], "data")
-
-    def layer_path(self, digest):
-        with open(self.blob_path(digest), encoding="utf-8") as manifest:
-            return self.blob_path(json.load(manifest)["layers"][0]["digest"])
-
-    def process(self):
-        with open(os.path.join(self.registry.folder, "pids", "registry"), encoding="ascii") as file:
-            return int(file.read().split()[0])
-
-    def stop(self):
-        """As a network that swallows everything: connections are made, and nothing is said."""
-        os.kill(self.process(), signal.SIGSTOP)
-
-    def go_on(self):
-        os.kill(self.process(), signal.SIGCONT)
-
-
-@pytest.fixture(scope="module")
-def images(tmp_path_factory):
-    made = Images(tmp_path_factory.mktemp("images"))
-    yield made
-    made.registry.close()
-
-
-@pytest.fixture(autouse=True)
-def ca(images):
-    with open(images.registry.ca, encoding="ascii") as file:
-        kubectl.apply({
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {"name": "registry-ca", "namespace": "default"},
-            "data": {"ca.pem": file.read()},
-        })
-
-
-def cron(name, images, repository, schedule="0 0 1 1 *", **spec):
-    """As CDI has it: a template of a DataVolume."""
-    return golden.item("DataImportCron", name, {
-        "schedule": schedule,
-        "managedDataSource": name,
-        "template": {
-            "spec": {
-                "source": {
-                    "registry": {"url": images.url(repository), "certConfigMap": "registry-ca"}
-                },
-                "storage": {"storageClassName": "rbd"},
-            }
-        },
-        **spec,
-    })
-
-
-def poll(name):
-    kubectl.run("annotate", "--overwrite", "dataimportcron", name, f"{POLL}={time.time_ns()}")
-
-
-def poll_and_wait(name):
-    """Until what was found is on record, and acted on."""
-
-    def asked():
-        return kubectl.get("dataimportcron", name)["status"]["lastPollRequest"]
-
-    wanted = str(time.time_ns())
-    kubectl.run("annotate", "--overwrite", "dataimportcron", name, f"{POLL}={wanted}")
-    kubectl.until(lambda: asked() == wanted, "asked again")
-    kubectl.until(lambda: golden.condition("dataimportcron", name, "UpToDate")[0], "told")
-    time.sleep(1)
-
-
-def import_name(cron_name, digest):
-    return f"{cron_name}-{digest.split(':')[1][:12]}"
-
-
-def source_of(name):
-    source = (kubectl.get("datasource", name) or {}).get("spec", {}).get("source", {})
-    return source.get("pvc", {}).get("name")
-
-
-def await_source(name, claim, timeout_s=60):
-    kubectl.until(lambda: source_of(name) == claim,
-                  f"{name} leads to {claim}, not {source_of(name)}: "
-                  f"{golden.condition('dataimportcron', name, 'UpToDate')}", timeout_s)
-    golden.await_reason("dataimportcron", name, "UpToDate", "UpToDate")
-
-
-def imports(name):
-    return sorted(item["metadata"]["name"] for item in kubectl.get_all("pvc")
-                  if item["metadata"].get("labels", {}).get(LABEL) == name)
-
-
-def content(bytes_of, name):
-    return bytes_of(kubectl.await_bound(name), SIZE)
 
 
 def test_a_new_tag_is_imported_and_put_in_service(images, bytes_of):
@@ -190,6 +58,11 @@ def test_a_new_tag_is_imported_and_put_in_service(images, bytes_of):
     assert content(bytes_of, "new") == oci_image.make_disk(3, SIZE)
     assert kubectl.get("pvc", import_name("fedora", first)) == before, "never changed"
 
+    preference = "instancetype.kubevirt.io/default-preference"
+    kubectl.run("label", "dataimportcron", "fedora", f"{preference}=fedora")
+    kubectl.until(lambda: kubectl.get("datasource", "fedora")["metadata"]["labels"].get(preference)
+                  == "fedora", "what is said of the cron later is carried too")
+
 
 def test_within_one_poll_of_its_schedule(images):
     """Every minute: nobody asks for it."""
@@ -209,6 +82,14 @@ def test_the_fourth_import_collects_the_first_unless_it_is_cloned(images, bytes_
     kubectl.apply(golden.volume("waiting", golden.by_reference("kept"),
                                 storage={"storageClassName": "rbd-late"}))
     golden.await_phase("waiting", "PendingPopulation")
+    # those who may not clone it hold nothing back
+    wanted = {"namespace": "default", "name": import_name("kept", digests[0])}
+    beggar = kubectl.claim("beggar", "8Mi", namespace="other", **golden.from_data_source("kept", "default"))
+    beggar["metadata"]["annotations"] = {
+        "imprint.hypercloud.tmaxanc.com/cloned-from": f"PersistentVolumeClaim/default/{wanted['name']}"
+    }
+    kubectl.apply(beggar, golden.volume("begging", {"pvc": wanted}, "other", metadata={
+        "annotations": {"imprint.hypercloud.tmaxanc.com/by-reference-grant": "true"}}))
     for seed in (11, 12, 13):
         digests.append(images.push("kept:latest", seed))
         poll("kept")
@@ -328,6 +209,24 @@ def test_killed_between_the_version_and_the_import(images, populator, bytes_of, 
     assert content(bytes_of, import_name("killed", first)) == oci_image.make_disk(30, SIZE)
 
 
+def test_what_is_being_imported_is_put_in_service_first(images, populator):
+    """A new version that is found meanwhile waits for its turn."""
+    first = images.push("busy:1.0.0", 31)
+    kubectl.apply(cron("busy", images, "busy"))
+    kubectl.until(lambda: golden.phase(import_name("busy", first)), "begun")
+    populator.kill()
+    if golden.phase(import_name("busy", first)) != "Succeeded":
+        kubectl.run("patch", "datavolume", import_name("busy", first), "--subresource=status",
+                    "--type=merge", "-p", '{"status":{"phase":"ImportInProgress"}}')
+    second = images.push("busy:1.0.1", 32)
+    poll("busy")
+    populator.start()
+    await_source("busy", import_name("busy", second), 90)
+    told = kubectl.events("busy")
+    for digest in (first, second):
+        assert any(f"leads to '{import_name('busy', digest)}' now" in event for event in told), told
+
+
 def test_a_version_that_vanishes_is_told_and_the_next_one_comes(images, bytes_of):
     """The tag is there, what it stands for is not."""
     digest = images.push("gone:1.0.0", 40)
@@ -360,8 +259,8 @@ def test_a_version_whose_data_is_gone_leaves_the_old_one_in_service(images, byte
     golden.await_phase("meanwhile", "Succeeded")
     assert content(bytes_of, "meanwhile") == oci_image.make_disk(42, SIZE)
     os.rename(layer + ".away", layer)
-    poll("torn")  # the next time of its schedule would do
-    await_source("torn", import_name("torn", second), 90)
+    await_source("torn", import_name("torn", second), 90)  # by itself, long before its schedule
+    assert kubectl.get("dataimportcron", "torn")["status"]["failedImports"] >= 1
     assert content(bytes_of, import_name("torn", second)) == oci_image.make_disk(43, SIZE)
 
 
@@ -410,6 +309,9 @@ def test_what_stays_behind_a_cron(images):
     for policy, has_source, has_import in (("All", True, True), ("None", False, False)):
         kubectl.apply(cron("stays", images, "stays", retentionPolicy=policy))
         await_source("stays", import_name("stays", first))
+        if policy == "All":  # a chart that is removed takes the populator along
+            kubectl.until(lambda: not kubectl.get("dataimportcron", "stays")["metadata"].get("finalizers"),
+                          "nothing is left to be done for it")
         kubectl.delete("dataimportcron", "stays")
         if not has_import:
             kubectl.until(lambda: not imports("stays"), "the imports are gone")
@@ -418,6 +320,12 @@ def test_what_stays_behind_a_cron(images):
             time.sleep(5)
             assert imports("stays") == [import_name("stays", first)]
             assert not kubectl.get("datasource", "stays")["metadata"].get("ownerReferences")
+    # one that was there before, and was nobody's, is not the cron's to take along
+    kubectl.apply(golden.data_source("stays", {}), cron("stays", images, "stays"))
+    await_source("stays", import_name("stays", first))
+    kubectl.delete("dataimportcron", "stays")
+    time.sleep(2)
+    assert not kubectl.get("datasource", "stays")["metadata"].get("ownerReferences")
 
 
 def test_http_by_its_etag(server, disk, bytes_of):
@@ -433,6 +341,8 @@ def test_http_by_its_etag(server, disk, bytes_of):
         kubectl.apply(golden.item("DataImportCron", "web", spec))
         kubectl.until(lambda: source_of("web"), "imported")
         first = source_of("web")
+        pinned = kubectl.get("datavolume", first)["metadata"]["annotations"]
+        assert pinned["imprint.hypercloud.tmaxanc.com/source-identity"].startswith('etag:"one"')
         poll("web")
         golden.await_reason("dataimportcron", "web", "UpToDate", "UpToDate")
         assert source_of("web") == first

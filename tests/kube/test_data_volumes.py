@@ -11,6 +11,7 @@ import golden
 import kubectl
 
 BY_GRANT = "imprint.hypercloud.tmaxanc.com/by-reference-grant"
+FROM = "imprint.hypercloud.tmaxanc.com/cloned-from"
 
 
 @pytest.fixture
@@ -119,17 +120,59 @@ def test_blank_and_a_claim_as_it_is(cluster):
 
 def test_clones_of_claims_snapshots_and_data_sources(base, disk, server, bytes_of):
     asked = len(server.requests)
-    kubectl.apply(golden.snapshot("snap", base),
+    snapshot = golden.snapshot("snap", base)
+    snapshot["metadata"]["labels"] = {"instancetype.kubevirt.io/default-preference": "fedora"}
+    here = golden.volume("of-source-here", golden.by_reference("fedora"))
+    here["spec"]["sourceRef"]["namespace"] = ""  # as good as none
+    kubectl.apply(snapshot, here,
                   golden.data_source("fedora", {"pvc": {"namespace": "default", "name": base}}),
                   golden.volume("of-claim", {"pvc": {"namespace": "default", "name": base}}),
                   golden.volume("of-source", golden.by_reference("fedora"),
                                 storage=golden.size("128Mi")),
                   golden.volume("of-snapshot", {"snapshot": {"namespace": "default", "name": "snap"}}))
-    for name in ("of-claim", "of-source", "of-snapshot"):
+    for name in ("of-claim", "of-source", "of-snapshot", "of-source-here"):
         golden.await_phase(name, "Succeeded", timeout_s=90)
         assert bytes_of(kubectl.await_bound(name), 64 << 20) == disk["raw"]
     assert kubectl.get("pvc", "of-source")["spec"]["resources"]["requests"]["storage"] == "128Mi"
+    assert kubectl.get("pvc", "of-snapshot")["metadata"]["labels"] == snapshot["metadata"]["labels"]
     assert len(server.requests) == asked, "nothing is fetched for a clone"
+
+
+def test_a_clone_is_a_disk_or_a_filesystem_as_its_source_is(base, disk):
+    """A claim without a volumeMode is a Filesystem, says Kubernetes."""
+    files = {"volumeMode": "Filesystem"}
+    of_base = {"pvc": {"namespace": "default", "name": base}}
+    plain = kubectl.claim("plain", "64Mi", **golden.from_data_source("fedora"))
+    del plain["spec"]["volumeMode"]
+    kubectl.apply(golden.volume("files", {"blank": {}}, storage={**files, **golden.size("8Mi")}),
+                  golden.data_source("fedora", of_base), plain,
+                  golden.volume("turned", of_base, storage=files))
+    golden.await_phase("turned", "Failed")
+    assert golden.condition("datavolume", "turned", "Ready")[2] == \
+        "spec.storage.volumeMode is Filesystem, and its source's is not: leave it out, or set it to Block"
+    kubectl.until(lambda: any("that of PersistentVolumeClaim 'default/base' is Block: make the claim anew "
+                              "with volumeMode: Block" in event for event in kubectl.events("plain")), "told")
+    golden.await_phase("files", "Succeeded")
+    kubectl.apply(golden.snapshot("filed", "files"),
+                  golden.volume("of-files", {"pvc": {"name": "files", "namespace": "default"}}),
+                  golden.volume("of-filed", {"snapshot": {"name": "filed", "namespace": "default"}}))
+    for name in ("of-files", "of-filed"):
+        golden.await_phase(name, "Succeeded", timeout_s=90)
+        assert kubectl.get("pvc", name)["spec"]["volumeMode"] == "Filesystem"
+    assert kubectl.get("pvc", "plain")["status"]["phase"] == "Pending"
+
+
+def test_a_clone_that_waits_says_for_what(base):
+    """Its source goes while it waits for a pod."""
+    kubectl.apply(golden.volume("orphan", {"pvc": {"namespace": "default", "name": base}},
+                                storage={"storageClassName": "rbd-late"}))
+    golden.await_phase("orphan", "PendingPopulation")
+    kubectl.delete("datavolume", base)
+    kubectl.until(lambda: kubectl.get("pvc", base) is None, "gone")
+    kubectl.run("annotate", "pvc", "orphan", "cdi.kubevirt.io/storage.bind.immediate.requested=true")
+    kubectl.until(lambda: f"there is no PersistentVolumeClaim 'default/{base}'" in
+                  golden.condition("datavolume", "orphan", "Ready")[2], "told")
+    assert golden.phase("orphan") == "Pending"
 
 
 def test_a_class_that_waits_for_a_pod(server, base, node, disk, bytes_of):
@@ -151,6 +194,92 @@ def test_a_class_that_waits_for_a_pod(server, base, node, disk, bytes_of):
         kubectl.run("annotate", "pvc", name, f"volume.kubernetes.io/selected-node={node}")
         golden.await_phase(name, "Succeeded")
         assert bytes_of(kubectl.await_bound(name), 64 << 20) == disk["raw"]
+
+
+@pytest.fixture
+def foreign_default(classes):
+    """The default class is of another driver."""
+    kubectl.apply({
+        "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "provisioner": "other.example",
+        "metadata": {"name": "foreign", "annotations": {
+            "storageclass.kubernetes.io/is-default-class": "true"}},
+    })
+    yield
+    kubectl.delete("storageclass", "foreign")
+
+
+def test_which_class_is_taken(base, server, foreign_default):
+    """The named one and no other; else one of ours that is the default, the source's or the only one."""
+    source = {"pvc": {"namespace": "default", "name": base}}
+    kubectl.apply(golden.item("DataVolume", "clone", {"source": source, "storage": {}}),
+                  golden.item("DataVolume", "import", {"source": {"http": {"url": server.url("/disk.raw")}},
+                                                       "storage": {}}),
+                  golden.volume("named", source, storage={"storageClassName": "later"}))
+    golden.await_phase("clone", "Succeeded")
+    assert kubectl.get("pvc", "clone")["spec"]["storageClassName"] == "rbd"
+    for name, text in (("named", "storageClassName: there is no StorageClass 'later'"),
+                       ("import", "storageClassName is needed: no StorageClass of driver")):
+        kubectl.until(lambda name=name, text=text:
+                      text in golden.condition("datavolume", name, "Ready")[2], f"{name} told")
+        assert golden.phase(name) == "Pending"
+    kubectl.apply(kubectl.storage_class("later"))
+    try:
+        golden.await_phase("named", "Succeeded")
+    finally:
+        kubectl.delete("storageclass", "later")
+
+
+def test_a_class_that_is_made_again(server, disk, bytes_of):
+    """Classes cannot be changed, so they are deleted and made again; what was fetched stays."""
+    passing = kubectl.storage_class("passing")
+    kubectl.apply(passing)
+    try:
+        server.slow_s = 0.02
+        kubectl.apply(golden.volume("slow", {"http": {"url": server.url("/disk.qcow2")}},
+                                    storage={"storageClassName": "passing"}))
+        golden.await_phase("slow", "ImportInProgress")
+        kubectl.delete("storageclass", "passing")
+        kubectl.until(lambda: "'passing'" in golden.condition("datavolume", "slow", "Ready")[2], "told")
+        kubectl.apply(passing)
+        server.slow_s = 0
+        golden.await_phase("slow", "Succeeded")
+        assert bytes_of(kubectl.await_bound("slow"), 64 << 20) == disk["raw"]
+        assert server.sent < 2 * len(disk["qcow2"])
+    finally:
+        kubectl.delete("storageclass", "passing")
+
+
+def test_a_volume_of_somebody_else_is_not_what_was_asked_for(server):
+    """What is left in Ceph of the import is looked for behind every test."""
+    server.slow_s = 0.05
+    kubectl.apply(golden.volume("taken", {"http": {"url": server.url("/disk.qcow2")}}))
+    golden.await_phase("taken", "ImportInProgress")
+    kubectl.apply({
+        "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "foreign"},
+        "spec": {"capacity": {"storage": "64Mi"}, "accessModes": ["ReadWriteMany"], "volumeMode": "Block",
+                 "storageClassName": "rbd", "persistentVolumeReclaimPolicy": "Retain",
+                 "claimRef": {"namespace": "default", "name": "taken"},
+                 "csi": {"driver": "other.example", "volumeHandle": "one"}},
+    })
+    try:
+        golden.await_phase("taken", "Failed")
+        assert "bound to PersistentVolume 'foreign'" in golden.condition("datavolume", "taken", "Ready")[2]
+    finally:
+        kubectl.delete("datavolume", "taken")
+        kubectl.delete("pv", "foreign")
+
+
+def test_a_claim_that_names_its_data_source_itself(base, disk, bytes_of):
+    """The defaults are those of disks, and what it waits for shows."""
+    kubectl.apply(golden.item("DataVolume", "itself", {"storage": {
+        "storageClassName": "rbd", **golden.size("64Mi"), **golden.from_data_source("fedora")}}))
+    kubectl.until(lambda: "waits for DataSource 'default/fedora'" in
+                  golden.condition("datavolume", "itself", "Ready")[2], "told")
+    kubectl.apply(golden.data_source("fedora", {"pvc": {"name": base, "namespace": "default"}}))
+    golden.await_phase("itself", "Succeeded")
+    claim = kubectl.get("pvc", "itself")["spec"]
+    assert (claim["volumeMode"], claim["accessModes"]) == ("Block", ["ReadWriteMany"])
+    assert bytes_of(kubectl.await_bound("itself"), 64 << 20) == disk["raw"]
 
 
 def test_progress_is_told_and_an_import_goes_on_behind_a_kill(server, populator, disk, bytes_of):
@@ -191,8 +320,11 @@ def test_what_cannot_be_is_told(server):
         golden.volume("wrong", {"http": {"url": server.url("/disk.qcow2"),
                                          "checksum": "sha256:" + "0" * 64}}),
         golden.volume("waits", golden.by_reference("missing")))
-    expected = {"gone": "404", "small": "64Mi", "files": "Block", "sized": "requests.storage",
-                "wrong": "sha256"}
+    expected = {"gone": f"spec.source.http: {server.url('/nothing')}: the server answered 404", "small": "64Mi",
+                "files": "spec.storage.volumeMode is Filesystem, and an image is written to a block device: leave "
+                "it out, or set it to Block",
+                "sized": "requests.storage",
+                "wrong": "spec.source.http.checksum: checksum of the source is sha256:"}
     for name, text in expected.items():
         kubectl.until(lambda name=name: golden.phase(name) == "Failed", f"{name} Failed")
         assert text in golden.condition("datavolume", name, "Ready")[2]
@@ -294,10 +426,44 @@ def test_a_detour_over_an_own_data_source_leads_nowhere(base, tenant):
                   "told")
     forged = kubectl.claim("forged", "64Mi", namespace="other", **golden.from_data_source("detour"))
     forged["metadata"]["annotations"] = {
-        "imprint.hypercloud.tmaxanc.com/cloned-from": f"PersistentVolumeClaim/default/{base}"
+        FROM: f"PersistentVolumeClaim/default/{base}"
     }
     tenant("create", "-f", "-", stdin=json.dumps(forged))
     kubectl.until(lambda: any("ReferenceGrant" in event for event in kubectl.events("forged", "other")),
                   "told")
     assert kubectl.get("pvc", "copy", "other") is None
     assert kubectl.get("pvc", "forged", "other")["status"]["phase"] == "Pending"
+
+
+def test_a_choice_holds_and_cannot_be_forged(base, server, tenant, disk, bytes_of):
+    """Who has a grant for the DataSource alone gets what it led to; what his claims say is no reason for
+    anything else."""
+    kubectl.apply(golden.data_source("fedora", {"pvc": {"name": base, "namespace": "default"}}),
+                  golden.volume("secret", {"http": {"url": server.url("/other.raw")}},
+                                storage=golden.size("128Mi")),
+                  golden.grant("share", "default", "other", "DataVolume", "DataSource", "fedora"))
+    try:
+        golden.await_phase("secret", "Succeeded")
+        tenant("create", "-f", "-", stdin=json.dumps(
+            golden.volume("copy", golden.by_reference("fedora", "default"), "other",
+                          {"storageClassName": "rbd-late"}, {"annotations": {BY_GRANT: "true"}})))
+        volume = golden.await_phase("copy", "PendingPopulation", "other")
+        assert volume["status"]["clonedFrom"] == f"PersistentVolumeClaim/default/{base}"
+        with pytest.raises(kubectl.Refused, match="datavolumes/status"):
+            tenant("patch", "datavolume", "copy", "-n", "other", "--subresource=status", "--type=merge",
+                   "-p", '{"status":{"clonedFrom":"PersistentVolumeClaim/default/secret"}}')
+        theft = kubectl.claim("theft", "128Mi", namespace="other", dataSourceRef={
+            "apiGroup": golden.GROUP, "kind": "DataVolume", "name": "copy"})
+        forged = {FROM: "PersistentVolumeClaim/default/secret"}
+        theft["metadata"].update(annotations=forged, ownerReferences=[{
+            "apiVersion": f"{golden.GROUP}/v1beta1", "kind": "DataVolume", "name": "copy",
+            "uid": volume["metadata"]["uid"], "controller": True}])
+        tenant("create", "-f", "-", stdin=json.dumps(theft))
+        kubectl.apply(golden.data_source("fedora", {"pvc": {"name": "secret", "namespace": "default"}}))
+        tenant("annotate", "--overwrite", "pvc", "copy", "-n", "other", f"{FROM}={forged[FROM]}",
+               "cdi.kubevirt.io/storage.bind.immediate.requested=true")
+        golden.await_phase("copy", "Succeeded", "other")
+        assert bytes_of(kubectl.await_bound("copy", "other"), 64 << 20) == disk["raw"]
+        assert kubectl.get("pvc", "theft", "other")["status"]["phase"] == "Pending"
+    finally:
+        kubectl.delete("referencegrant", "share")

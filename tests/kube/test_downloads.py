@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exports that are kept in the cluster, and fetched: spec.destination.local."""
 
+import os
+import signal
 import socket
 import ssl
 import subprocess
@@ -11,6 +13,7 @@ import urllib.request
 import pytest
 
 import kubectl
+import process
 
 EXPORT = "virtualmachinevolumeexport"
 MB = 1 << 20
@@ -188,16 +191,13 @@ def large(cluster):
 
 def workers(populator):
     """Processes of the worker that the populator runs."""
-    done = subprocess.run(["pgrep", "-P", str(populator.pid), "-f", "imprint export"],
-                          capture_output=True, text=True)
-    return done.stdout.split()
+    return process.children(populator.pid, "imprint export")
 
 
 def test_a_part_is_never_taken_for_the_whole(large, populator, tokens, curl, tmp_path):
     """The worker is killed, the export deleted, the populator killed: all amid a download."""
     first, second = (Slow(populator, tokens["editor"], large) for _ in range(2))
-    killed, = {pid for pid in workers(populator)[:1]}
-    subprocess.run(["kill", "-9", killed], check=True)
+    os.kill(workers(populator)[0], signal.SIGKILL)
     kubectl.delete(EXPORT, "big", wait=False)
     time.sleep(1)
     for client in (first, second):
@@ -215,6 +215,15 @@ def test_a_part_is_never_taken_for_the_whole(large, populator, tokens, curl, tmp
                   "it is under way")
     populator.kill()
     assert fetching.wait(30) in (18, 56), "curl took a part for the whole"
+
+
+def test_an_export_deleted_while_its_client_takes_nothing(large, populator, tokens):
+    client = Slow(populator, tokens["editor"], large)
+    kubectl.delete(EXPORT, "big", wait=False)
+    kubectl.until(lambda: kubectl.get(EXPORT, "big") is None, "nobody waits for the client", 15)
+    kubectl.until(lambda: not workers(populator), "no worker", 15)
+    data = client.rest()
+    assert data is None or not data.endswith(b"0\r\n\r\n")
 
 
 def test_so_many_at_once(large, populator, tokens, curl):

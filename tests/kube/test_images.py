@@ -16,12 +16,18 @@ def test_an_image_from_http_becomes_available(server, disk, bytes_of):
     image = kubectl.await_state(VMIM, "ubuntu18.04", "Available")
     assert image["status"]["size"] == "64Mi"
     assert image["status"]["progress"] == "100.0%"
+    assert image["status"]["digest"] == f"sha256:{hashlib.sha256(disk['qcow2']).hexdigest()}"
     assert image["status"]["conditions"][0]["type"] == "ReadyToUse"
     assert image["status"]["conditions"][0]["status"] == "True"
     table = kubectl.run("get", "virtualmachineimage")
     assert "ubuntu18.04" in table and "Available" in table and "64Mi" in table
     handle = kubectl.await_bound("ubuntu18.04-image-pvc")
     assert bytes_of(handle, 64 << 20) == disk["raw"]
+    kubectl.run("patch", VMIM, "ubuntu18.04", "--type=merge", "-p",
+                json.dumps({"spec": {"source": {"http": server.url("/other.raw")}}}))
+    kubectl.until(lambda: "spec.source was changed" in kubectl.message(VMIM, "ubuntu18.04"), "told")
+    assert kubectl.state(VMIM, "ubuntu18.04") == "Available"
+    assert "/disk.qcow2" in kubectl.run("get", VMIM, "ubuntu18.04")
 
 
 def test_a_virtual_machine_pvc_is_a_clone(server, disk, bytes_of, cluster):
@@ -70,6 +76,24 @@ def test_a_volume_smaller_than_its_image_is_refused_with_both_sizes(server):
     kubectl.until(lambda: kubectl.state("virtualmachinevolume", "small") == "Error", "Error")
     text = kubectl.message("virtualmachinevolume", "small")
     assert "32Mi" in text and "64Mi" in text and "spec.capacity.storage" in text
+
+
+def test_a_claim_that_is_deleted_during_the_import_is_made_anew(server, disk, bytes_of):
+    """So often as failures are allowed: then it is told whose fault it is."""
+    server.slow_s = 0.05
+    kubectl.apply(kubectl.image("patient", {"http": server.url("/disk.qcow2")}),
+                  kubectl.image("strict", {"http": server.url("/disk.qcow2")}, retry={"limit": 0}))
+    for name in ("patient", "strict"):
+        kubectl.until(lambda name=name: (kubectl.get(VMIM, name).get("status") or {}).get("volumeHandle"),
+                      f"{name} has a volume")
+        kubectl.delete("pvc", f"{name}-image-pvc", wait=False)
+    kubectl.until(lambda: kubectl.state(VMIM, "strict") == "Error", "given up")
+    assert "strict-image-pvc' was deleted" in kubectl.message(VMIM, "strict")
+    server.slow_s = 0
+    status = kubectl.await_state(VMIM, "patient", "Available")["status"]
+    assert bytes_of(kubectl.await_bound("patient-image-pvc"), 64 << 20) == disk["raw"]
+    assert "attempts" not in status
+    assert any("patient-image-pvc' was deleted" in event for event in kubectl.events("patient"))
 
 
 def test_an_image_from_an_object_store(s3, disk, bytes_of):

@@ -52,19 +52,23 @@ def test_metrics_tell_what_was_done(server, populator):
     assert grown('imprint_transfer_bytes_total{verb="import"}') >= 24 << 20
     assert grown('imprint_reconciles_total{controller="image",result="ok"}') > 0
     assert after['imprint_transfers{state="running"}'] == 0
+    assert after['imprint_watch_cut_off_seconds{kind="VirtualMachineImage"}'] == 0
 
 
 def test_transfers_under_way_are_counted(server, populator):
+    """One place is left for other servers."""
     server.slow_s = 0.2
-    kubectl.apply(*(kubectl.image(f"slow-{i}", {"http": server.url("/disk.qcow2")})
-                    for i in range(6)))
 
     def counted():
         now = metrics(populator)
-        return (now['imprint_transfers{state="running"}'],
-                now['imprint_transfers{state="waiting"}']) == (4, 2)
+        return now['imprint_transfers{state="running"}'], now['imprint_transfers{state="waiting"}']
 
-    kubectl.until(counted, "four run, two wait")
+    url = server.url("/disk.qcow2")
+    kubectl.apply(*(kubectl.image(f"slow-{i}", {"http": url}) for i in range(4)))
+    kubectl.until(lambda: counted() == (3, 1), "three run, one waits")
+    elsewhere = url.replace("127.0.0.1", "localhost")
+    kubectl.apply(*(kubectl.image(f"far-{i}", {"http": elsewhere}) for i in range(2)))
+    kubectl.until(lambda: counted() == (4, 2), "four run, two wait")
 
 
 def test_health_and_readiness(populator, controller):
@@ -86,3 +90,9 @@ def test_nothing_else_is_there(populator):
         with socket.create_connection((host, int(port)), timeout=10) as connection:
             connection.sendall(f"{request_line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
             assert int(connection.recv(4096).split()[1]) == status
+
+
+def test_a_worker_that_cannot_be_run_is_told_at_the_start(populator):
+    for worker in ("imprint", "/nowhere/imprint"):
+        done = subprocess.run([populator.command[0], "--worker", worker], capture_output=True, text=True, timeout=30)
+        assert done.returncode == 2 and "--worker" in done.stderr and f"'{worker}'" in done.stderr

@@ -79,6 +79,8 @@ def test_pauses_are_kept_and_double(busy):
     assert len(pauses) == 3
     assert all(pause > wanted - 1 for pause, wanted in zip(pauses, (2, 4, 8)))
     assert "retryAt" not in kubectl.get(VMIM, "busy")["status"]
+    told = [event for event in kubectl.events("busy") if "Retried" in event and busy.url("") in event]
+    assert len(told) == 1, "what is the same is counted"
     assert "418" in kubectl.message(VMIM, "busy")
 
 

@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Images that are sent to the populator, by good clients and by others."""
 
+import contextlib
+import gzip
 import hashlib
 import json
+import lzma
 import os
+import signal
 import socket
 import subprocess
 import time
+import zlib
 
 import pytest
 
 import kubectl
+import process
 from upload_client import Client
 
 VMIM = "virtualmachineimage"
@@ -60,6 +66,9 @@ def test_pieces_go_on_where_it_was_left(client, sent, disk, bytes_of):
     assert (status, head["Upload-Offset"], answer["offset"]) == (200, str(middle), middle)
     assert kubectl.get(VMIM, sent)["status"]["upload"]["offset"] == middle
     assert kubectl.get(VMIM, sent)["status"]["progress"].endswith("%")
+    # begun anew, in the same pieces
+    assert client.piece(sent, data, 0, middle - 1)[0] == 200
+    assert kubectl.get(VMIM, sent)["status"]["upload"]["offset"] == middle
     # from elsewhere it does not go on
     for first in (middle + 1, middle - 1):
         status, head, answer = client.piece(sent, data, first, len(data) - 1)
@@ -67,6 +76,65 @@ def test_pieces_go_on_where_it_was_left(client, sent, disk, bytes_of):
     status, _, _ = client.piece(sent, data, middle, len(data) - 1)
     assert status == 202
     await_equal(sent, disk, bytes_of)
+
+
+@pytest.mark.parametrize("form", ["qcow2", "raw", "qcow2.gz"])
+def test_it_goes_straight_into_the_image(client, sent, disk, bytes_of, cluster, form):
+    data = gzip.compress(disk["qcow2"], 1) if form == "qcow2.gz" else disk[form]
+    half = len(data) // 2
+    assert client.piece(sent, data, 0, half - 1)[0] == 200
+    status = kubectl.get(VMIM, sent)["status"]
+    assert status["upload"]["into"] == status["volumeHandle"] and "handle" not in status["upload"]
+    assert len(cluster.images(os.environ["POOL"])) == 1, "something is kept beside it"
+    # what is on record may be behind what is there, where a populator died between the two; and ahead of it never
+    for offset, expected in ((half + 1, 409), (half - MB // 2, 202)):
+        record = json.dumps({"status": {"upload": {"offset": offset}}})
+        kubectl.run("patch", VMIM, sent, "--subresource=status", "--type=merge", "-p", record)
+        status, head, answer = client.piece(sent, data, offset, len(data) - 1, X_Checksum=sha256(data))
+        assert status == expected, answer
+        assert head["Upload-Offset"] == str(half if status == 409 else len(data))
+    await_equal(sent, disk, bytes_of)
+    assert kubectl.get(VMIM, sent)["status"]["digest"] == sha256(data)
+    assert len(cluster.images(os.environ["POOL"])) == 1
+
+
+def test_what_could_not_be_gone_on_with_is_kept_first(client, sent, disk, bytes_of, cluster, tmp_path):
+    raw, qcow2 = tmp_path / "disk.raw", tmp_path / "disk.qcow2"
+    raw.write_bytes(os.urandom(2 * MB))
+    subprocess.run(["qemu-img", "convert", "-f", "raw", "-O", "qcow2", raw, qcow2], check=True)
+    data = lzma.compress(qcow2.read_bytes(), preset=0)
+    # another file before it, which need not be
+    assert client.piece(sent, disk["qcow2"], 0, MB - 1)[0] == 200
+    assert "into" in kubectl.get(VMIM, sent)["status"]["upload"]
+    assert client.piece(sent, data, 0, MB - 1)[0] == 200
+    status = kubectl.get(VMIM, sent)["status"]
+    assert "handle" in status["upload"] and "into" not in status["upload"] and "volumeHandle" not in status
+    assert client.piece(sent, data, MB, len(data) - 1)[0] == 202
+    kubectl.await_state(VMIM, sent, "Available")
+    assert bytes_of(kubectl.await_bound(f"{sent}-image-pvc"), 2 * MB) == raw.read_bytes()
+    kubectl.until(lambda: len(cluster.images(os.environ["POOL"])) == 1, "what was kept is gone")
+
+
+def test_a_larger_disk_in_place_of_the_first(client, sent, disk, bytes_of, cluster):
+    assert client.piece(sent, b"\xfd7zXZ\0" + bytes(MB), 0, 999)[0] == 200
+    assert "handle" in kubectl.get(VMIM, sent)["status"]["upload"]
+    small = bytes(range(256)) * (2 * MB // 256)
+    assert client.piece(sent, small, 0, MB - 1)[0] == 200
+    assert "handle" not in kubectl.get(VMIM, sent)["status"]["upload"]
+    kubectl.until(lambda: len(cluster.images(os.environ["POOL"])) == 1, "what was kept is gone")
+    assert client.put(sent, disk["raw"], Prefer="wait=60")[0] == 201
+    await_equal(sent, disk, bytes_of)
+
+
+def test_damage_is_told_where_it_is(client, sent, disk, cluster):
+    packer = zlib.compressobj(1, wbits=31)
+    good = packer.compress(disk["qcow2"][:4 * MB]) + packer.flush(zlib.Z_FULL_FLUSH)
+    data = good + b"\xff" * (2 * MB)  # no block begins so
+    assert client.piece(sent, data, 0, len(good) - 1)[0] == 200
+    status, _, answer = client.piece(sent, data, len(good), len(good) + MB - 1)
+    assert (status, answer["state"]) == (422, "Error") and "gzip" in answer["message"], answer
+    assert client.piece(sent, data, len(good) + MB, len(data) - 1)[0] == 409
+    kubectl.until(lambda: not cluster.images(os.environ["POOL"]), "nothing is left")
 
 
 def test_a_client_that_hangs_up_goes_on(client, sent, disk, bytes_of):
@@ -95,6 +163,53 @@ def test_a_killed_populator_loses_nothing_it_acknowledged(client, sent, disk, by
     assert kubectl.until(alive, "it is back") >= seen
     client.go_on(sent, data)
     await_equal(sent, disk, bytes_of)
+
+
+def test_a_killed_worker_is_told_and_gone_on_behind(client, sent, disk, bytes_of, populator):
+    data = disk["qcow2"]
+    connection = client.begin(sent, data, 0, 4 * MB)
+    safe = kubectl.until(lambda: client.offset(sent), "something is safe")
+    for pid in process.children(populator.pid):
+        os.kill(pid, signal.SIGKILL)
+    with contextlib.suppress(OSError):  # it is cut off, or answered
+        connection.send(data[4 * MB:])
+        answer = connection.getresponse()
+        assert answer.status == 503 and int(answer.headers["Upload-Offset"]) >= safe
+    connection.close()
+    kubectl.until(lambda: client.piece(sent, data, client.offset(sent), len(data) - 1)[0] == 202, "it goes on", 60)
+    await_equal(sent, disk, bytes_of)
+
+
+def test_what_was_sent_is_kept_until_the_import_is_on_record(client, sent, disk, bytes_of, populator,
+                                                             refusals, cluster):
+    available = json.dumps({"status": {"state": "Available"}})
+    kubectl.apply(kubectl.image("probe", {"upload": {}}))
+    refusals.add("available", kubectl.GROUP, "v1alpha1", "virtualmachineimages/status", ["UPDATE"],
+                 "!has(object.status.state) || object.status.state != 'Available'",
+                 lambda: kubectl.run("patch", VMIM, "probe", "--subresource=status", "--type=merge", "-p", available),
+                 "Forbidden")
+    assert client.put(sent, disk["qcow2"])[0] == 202
+    kubectl.await_bound("sent-image-pvc")
+    populator.kill()
+    refusals.lift()
+    populator.start()
+    await_equal(sent, disk, bytes_of)
+    kubectl.until(lambda: "handle" not in kubectl.get(VMIM, sent)["status"]["upload"], "it is let go of")
+    assert len(cluster.images(os.environ["POOL"])) == 1
+
+
+def test_what_nobody_goes_on_with_is_dropped(client, sent, disk, bytes_of, populator, another_populator, tokens,
+                                             cluster):
+    data = disk["qcow2"]
+    assert client.piece(sent, data, 0, 6 * MB - 1)[0] == 200
+    populator.kill()
+    with another_populator("strict", "--upload-expiry", "3") as strict:
+        other = Client(strict, tokens["editor"])
+        kubectl.until(lambda: any("UploadExpired" in event for event in kubectl.events(sent)), "it is dropped", 30)
+        kubectl.until(lambda: "upload" not in kubectl.get(VMIM, sent)["status"], "and not on record")
+        kubectl.until(lambda: not cluster.images(os.environ["POOL"]), "nothing of it is left")
+        assert other.put(sent, data)[0] == 202
+        await_equal(sent, disk, bytes_of)
 
 
 def test_another_populator_goes_on(client, sent, disk, bytes_of, tokens, second_populator):
@@ -167,6 +282,15 @@ def test_an_image_deleted_during_its_upload(client, sent, disk, cluster):
     assert answer.status in (404, 409) and b"deleted" in answer.read()
     kubectl.until(lambda: kubectl.get(VMIM, sent) is None, "it is gone")
     kubectl.until(lambda: not cluster.images("imprint"), "nothing is left")
+
+
+def test_an_image_deleted_while_its_client_is_silent(client, sent, disk, cluster):
+    connection = client.begin(sent, disk["qcow2"], 0, 2 * MB)
+    kubectl.until(lambda: client.offset(sent) > 0, "it runs")
+    kubectl.delete(VMIM, sent, wait=False)
+    kubectl.until(lambda: kubectl.get(VMIM, sent) is None, "nobody waits for the client", 15)
+    kubectl.until(lambda: not cluster.images("imprint"), "nothing is left", 15)
+    connection.close()
 
 
 def test_who_may_not_is_told_nothing(client, sent, tokens, populator):

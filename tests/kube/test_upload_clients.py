@@ -109,7 +109,7 @@ def test_what_is_hardly_http(client, sent, populator):
 
 
 def test_a_checksum_that_comes_late_and_zeros(client, sent, cluster):
-    """What is promised with any piece is compared at the end. What is kept until then takes no room
+    """What is promised with any piece is compared at the end. What is there until then takes no room
     where it is nothing."""
     data = b"x" * MB + bytes(30 * MB) + b"y" * MB
     wrong, other = "sha256:" + "0" * 64, "sha256:" + "1" * 64
@@ -118,7 +118,7 @@ def test_a_checksum_that_comes_late_and_zeros(client, sent, cluster):
     status, _, answer = client.piece(sent, data, 31 * MB, len(data) - 1, X_Checksum=other)
     assert status == 400 and wrong in answer["message"]
     used = []
-    with cluster.volume(kubectl.get(VMIM, sent)["status"]["upload"]["handle"], read_only=True) as image:
+    with cluster.volume(kubectl.get(VMIM, sent)["status"]["upload"]["into"], read_only=True) as image:
         image.diff_iterate(0, image.size(), None, lambda at, len, there: used.append(len * there))
     assert sum(used) <= 4 * MB
     status, _, answer = client.piece(sent, data, 31 * MB, len(data) - 1, Prefer="wait=60")

@@ -13,7 +13,7 @@ class Refusals:
     def __init__(self):
         self.names = []
 
-    def add(self, name, group, version, resource, operations, expression, probe):
+    def add(self, name, group, version, resource, operations, expression, probe, reason="Invalid"):
         """probe() is refused when the policy has come into effect."""
         kubectl.apply(
             {
@@ -30,7 +30,7 @@ class Refusals:
                             "operations": operations,
                         }]
                     },
-                    "validations": [{"expression": expression, "message": REFUSAL}],
+                    "validations": [{"expression": expression, "message": REFUSAL, "reason": reason}],
                 },
             }, {
                 "apiVersion": "admissionregistration.k8s.io/v1",

@@ -184,6 +184,10 @@ class Cluster:
     def osd_resume(self):
         self._ceph_sh("osd_resume")
 
+    def osd_settle(self):
+        """Behind a pause of more than a few seconds: until all objects can be read again."""
+        self._ceph_sh("osd_settle")
+
     def osd_stop(self):
         """Ends the process, connections break."""
         self._ceph_sh("osd_stop")

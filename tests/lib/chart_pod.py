@@ -59,7 +59,7 @@ class Populator(Daemon):
                 "--log-level", log_level, "--metrics-listen", self.metrics, "--upload-listen", self.upload,
                 "--upload-certificate", self.certificate[0], "--upload-key", self.certificate[1],
                 "--upload-url", f"https://{self.upload}", "--host-images", os.environ["HOST_IMAGES"],
-                *arguments
+                "--golden-images", "imprint-golden-images", *arguments
             ], os.path.join(folder, f"populator-{identity}.log"))
 
     def wait_ready(self, timeout_s=60):

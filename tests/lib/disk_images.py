@@ -125,12 +125,19 @@ def _tar(mode):
     return pack
 
 
+def _tar_zst(path, target):
+    _tar("w")(path, f"{path}.tar")
+    subprocess.run(["zstd", "-q", "--rm", f"{path}.tar", "-o", str(target)], check=True)
+
+
 WRAPPERS = {
     "gz": _gzip,
     "xz": _packed(["xz", "-1", "-c"]),
     "zst": _packed(["zstd", "-q", "-c"]),
     "tar": _tar("w"),
     "tar.gz": _tar("w:gz"),
+    "tar.xz": _tar("w:xz"),
+    "tar.zst": _tar_zst,
 }
 
 

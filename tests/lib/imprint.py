@@ -88,8 +88,7 @@ class Running:
             stdout, stderr = self.popen.communicate(stdin, timeout=timeout_s)
         except subprocess.TimeoutExpired:
             self.popen.send_signal(signal.SIGABRT)  # leaves its stacks with the sanitizers
-            stdout, stderr = self.popen.communicate()
-            raise AssertionError(f"it hangs: {stderr.decode(errors='replace')}") from None
+            raise AssertionError(f"it hangs: {self.last_words()}") from None
         finally:
             process.forget(self.pid_file)
         text = (stderr or b"").decode(errors="replace")
@@ -99,6 +98,15 @@ class Running:
         print(*self.popen.args[1:], "->", done)
         assert "Sanitizer" not in done.stderr, done.stderr
         return done
+
+    def last_words(self):
+        """What it said before it was told to end; a helper of it may hold the pipe open for longer."""
+        try:
+            stderr = self.popen.communicate(timeout=10)[1]
+        except subprocess.TimeoutExpired as expired:
+            self.popen.kill()
+            stderr = expired.stderr
+        return (stderr or b"").decode(errors="replace")
 
 
 class Imprint:

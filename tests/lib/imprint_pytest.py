@@ -3,13 +3,19 @@
 
 File descriptor 3 is the person's screen; pytest's own output goes to a log."""
 
+import faulthandler
 import os
+import tempfile
+import threading
 
 import pytest
 
 import results
 from ceph import Cluster
 from controller import Controller
+
+# A case that takes longer hangs, most likely in a call to Ceph, which no signal ends.
+CASE_SECONDS = int(os.environ.get("CASE_SECONDS", "300"))
 
 
 def pytest_configure(config):
@@ -40,9 +46,10 @@ class Reporter:
             return
         again, self.missed = self.missed, None
         seconds = sum(r.duration for r in reports)
-        name = nodeid.removeprefix("tests/").replace(".py::", "::")
+        name = name_of(nodeid)
         if failed:
-            results.report("fail", name, seconds, reason_of(failed), output_of(failed), self.screen)
+            first = f"--- the first try\n{output_of(again)}\n--- the second\n" if again else ""
+            results.report("fail", name, seconds, reason_of(failed), first + output_of(failed), self.screen)
         elif skipped:
             reason = skipped.longrepr[2] if isinstance(skipped.longrepr, tuple) else ""
             results.report("skip", name, seconds, reason, "", self.screen)
@@ -56,6 +63,10 @@ class Reporter:
                            self.screen)
 
 
+def name_of(nodeid):
+    return nodeid.removeprefix("tests/").replace(".py::", "::")
+
+
 def reason_of(failed):
     crash = getattr(failed.longrepr, "reprcrash", None)
     return crash.message.splitlines()[0] if crash and crash.message else failed.when
@@ -64,6 +75,25 @@ def reason_of(failed):
 def output_of(failed):
     sections = [f"--- {title}\n{text}" for title, text in failed.sections if text.strip()]
     return "\n".join([*sections, str(failed.longrepr)])
+
+
+def give_up(nodeid, screen):
+    """Ends all of it: whatever hangs holds what the other cases need."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as stacks:
+        faulthandler.dump_traceback(file=stacks)
+        stacks.seek(0)
+        results.report("fail", name_of(nodeid), CASE_SECONDS, f"hangs: not over after {CASE_SECONDS} s",
+                       stacks.read(), screen)
+    os._exit(1)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item):
+    timer = threading.Timer(CASE_SECONDS, give_up, [item.nodeid, item.config.imprint_screen])
+    timer.daemon = True
+    timer.start()
+    yield
+    timer.cancel()
 
 
 @pytest.hookimpl(trylast=True)

@@ -45,7 +45,7 @@ class Api:
         is_kept = hasattr(self.threads, "connection")
         try:
             status, said = self._send(method, path, text, headers)
-        except http.client.RemoteDisconnected:
+        except (http.client.RemoteDisconnected, ConnectionError):
             if not is_kept:
                 raise
             status, said = self._send(method, path, text, headers)  # it had been idle for too long
@@ -100,13 +100,16 @@ class Api:
         finally:
             connection.close()
 
-    def listable(self):
-        """The paths of everything that can be listed, in the version that the server prefers."""
+    def resources(self):
+        """(version's path, resource) of everything that can be listed, in the version that the server prefers."""
         versions = [CORE, *(f"/apis/{group['preferredVersion']['groupVersion']}"
                             for group in self.get("/apis")["groups"])]
-        return [f"{version}/{resource['name']}" for version in versions
-                for resource in self.get(version)["resources"]
+        return [(version, resource) for version in versions
+                for resource in (self.get(version) or {"resources": ()})["resources"]
                 if "list" in resource["verbs"] and "/" not in resource["name"]]
+
+    def listable(self):
+        return [f"{version}/{resource['name']}" for version, resource in self.resources()]
 
     def inventory(self, without=("events", "componentstatuses")):
         """Everything there is: "RESOURCE NAMESPACE/NAME" each."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""qemu-nbd as a server that is not ours."""
+"""qemu-nbd and nbdkit as servers that are not ours."""
 
 import os
 import shutil
@@ -56,6 +56,21 @@ class QemuNbd:
 
     def __exit__(self, *_):
         self.kill()
+
+
+class NbdKit(QemuNbd):
+    """nbdkit with a file, on a unix socket in `folder`; `filters` like "rate", with their settings."""
+
+    def __init__(self, image, folder, filters=(), settings=()):
+        super().__init__(image, folder)
+        self.log = os.path.join(str(folder), "nbdkit.log")
+        self.command = [shutil.which("nbdkit"), "--foreground", "--unix", self.socket,
+                        *[f"--filter={name}" for name in filters], "file", str(image), *settings]
+
+    def start(self):
+        if os.path.exists(self.socket):  # of one that was killed
+            os.unlink(self.socket)
+        return super().start()
 
 
 def free_port():

@@ -15,7 +15,8 @@ INDEX = "application/vnd.oci.image.index.v1+json"
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 CONFIG = "application/vnd.oci.image.config.v1+json"
 LAYER = "application/vnd.oci.image.layer.v1.tar"
-SUFFIX = {"none": "", "gzip": "+gzip", "zstd": "+zstd"}
+SUFFIX = {"none": "", "gzip": "+gzip", "zstd": "+zstd", "zstd frames": "+zstd", "xz": "+xz"}
+FRAME = 2 << 20
 
 
 def make_disk(seed, size):
@@ -59,6 +60,11 @@ def compress(data, kind):
     if kind == "zstd":
         return subprocess.run(["zstd", "-q", "-c"], input=data, stdout=subprocess.PIPE,
                               check=True).stdout
+    if kind == "xz":
+        return subprocess.run(["xz", "-1", "-c", "--block-size=500KiB"], input=data,
+                              stdout=subprocess.PIPE, check=True).stdout
+    if kind == "zstd frames":
+        return b"".join(compress(data[at:at + FRAME], "zstd") for at in range(0, len(data), FRAME))
     return data
 
 
@@ -67,9 +73,10 @@ def descriptor(media_type, data, **more):
 
 
 class Image:
-    """An image of archives, the lowest layer first; `blobs` holds everything by digest."""
+    """An image of archives, the lowest layer first; `blobs` holds everything by digest. `said`: the
+    compression that the layers' type tells, where that is another one."""
 
-    def __init__(self, *archives, compression="gzip", architecture="amd64", env=()):
+    def __init__(self, *archives, compression="gzip", architecture="amd64", env=(), said=None):
         self.blobs = {}
         layers = [compress(archive, compression) for archive in archives]
         config = json.dumps({
@@ -83,7 +90,7 @@ class Image:
             "schemaVersion": 2,
             "mediaType": MANIFEST,
             "config": descriptor(CONFIG, config),
-            "layers": [descriptor(LAYER + SUFFIX[compression], layer) for layer in layers],
+            "layers": [descriptor(LAYER + SUFFIX[said or compression], layer) for layer in layers],
         }).encode()
         self.architecture = architecture
         self.layers = layers

@@ -3,6 +3,7 @@
 leaves running is stopped with the group that ran it."""
 
 import os
+import subprocess
 
 
 def start_time(pid):
@@ -13,6 +14,13 @@ def start_time(pid):
     except (FileNotFoundError, ProcessLookupError):
         return None
     return None if fields[0] == "Z" else fields[19]
+
+
+def children(pid, words=""):
+    """Of all its threads; those with the words on their command line."""
+    done = subprocess.run(["pgrep", "-P", str(pid), *(["-f", words] if words else [])], capture_output=True,
+                          text=True)
+    return [int(child) for child in done.stdout.split()]
 
 
 def record(name, pid):

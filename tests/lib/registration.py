@@ -4,6 +4,7 @@ of a sidecar which registers a plugin in its place."""
 
 import concurrent.futures
 import os
+import subprocess
 
 import grpc
 from google.protobuf import descriptor_pool, message_factory
@@ -46,9 +47,39 @@ class Client:
         self.channel.close()
 
 
+def sidecar(client, csi_socket, folder):
+    """node-driver-registrar where $NODE_DRIVER_REGISTRAR names it: it is not among the Go modules
+    that can be had. Without it, what stands for it."""
+    program = os.environ.get("NODE_DRIVER_REGISTRAR")
+    if program:
+        return RealRegistrar(program, csi_socket, folder)
+    return Registrar(client, csi_socket, folder)
+
+
+class RealRegistrar:
+    """The program, which ends by itself when kubelet refuses the plugin."""
+
+    def __init__(self, program, csi_socket, folder):
+        self.command = [program, f"--csi-address={csi_socket}",
+                        f"--kubelet-registration-path={csi_socket}",
+                        f"--plugin-registration-path={folder}"]
+        self.process = None
+
+    def registered(self):
+        return self.process.poll() is None
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.command)
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait(30)
+
+
 class Registrar:
-    """What node-driver-registrar does, which is not among the Go modules that can be had: asks the
-    plugin for its name, and serves kubelet on a socket of the name."""
+    """What node-driver-registrar does: asks the plugin for its name, and serves kubelet on a socket of
+    the name."""
 
     def __init__(self, client, csi_socket, folder):
         self.name, self.csi_socket = client.GetPluginInfo().name, csi_socket
@@ -62,6 +93,9 @@ class Registrar:
                             supported_versions=["1.0.0"])
         self.statuses.append((request.plugin_registered, request.error))
         return response()
+
+    def registered(self):
+        return self.statuses == [(True, "")]
 
     def __enter__(self):
         handlers = {name: grpc.unary_unary_rpc_method_handler(

@@ -77,6 +77,15 @@ def info(url, **options):
     return facts
 
 
+def read_in_steps(url, tmp_path, step, **options):
+    """The disk, read by one process after the other, each from where the last one stopped."""
+    state = tmp_path / "state"
+    pieces = []
+    while (not pieces or pieces[-1]) and len(pieces) < 100:
+        pieces.append(tool("cat", url, stop_after=step, state=state, **options))
+    return b"".join(pieces), len(pieces)
+
+
 class Foreign:
     """skopeo and buildah with all their files below one folder."""
 

@@ -6,7 +6,8 @@
 #: A group is a file tests/env/groups/NN-NAME.sh; the number is its place when all are run. The last
 #: line is "N passed, N failed, N skipped"; the exit status is 1 when a case failed or none passed.
 #: KEEP=1 keeps the logs. FUZZ_SECONDS sets how long each fuzzer runs (60), SOAK_SECONDS how long
-#: the callers of the group soak call (60).
+#: the callers of the group soak call (60), GROUP_SECONDS how long a group may take (4200) and
+#: CASE_SECONDS how long one case of it in Python (300).
 #:
 #: Groups: "./dev test --list" prints them.
 
@@ -65,50 +66,65 @@ group_close() {
   RAN+=("$GROUP")
 }
 
+# group_program FILE: in PROGRAM, what runs it. No group may take all the time that a run has: one
+# that hangs is told to end, cleans up and has failed.
+group_program() {
+  PROGRAM=(timeout --foreground --kill-after=120 "${GROUP_SECONDS:-4200}" "$1")
+}
+
 # group_run FILE: in a process of its own, which cleans up after itself; what it should leave behind
 # all the same (it was killed, say) is stopped here, unless it may belong to another.
 group_run() {
   group_open "$1"
   group_title
-  process_run "group-$GROUP" "$1"
-  [[ -n $BESIDE_FILE ]] || scratch_sweep
+  group_program "$1"
+  process_run "group-$GROUP" "${PROGRAM[@]}"
+  ((${#BESIDE_RUNNING[@]})) || scratch_sweep
   group_close "$RUN_STATUS"
 }
 
 # Groups that wait more than they work say "# beside others" in a line of their own. When all groups
-# are run they go one by one beside the rest; their lines are printed when they have ended.
-BESIDE=()       # files that have not begun
-BESIDE_FILE=''  # the one that runs
+# are run they go two at a time beside the rest; their lines are printed when they have ended.
+BESIDE=()         # files that have not begun
+BESIDE_RUNNING=() # those that run
+BESIDE_MAX=2
 
 group_is_beside() { # FILE
   grep -q '^# beside others' "$1"
 }
 
-# beside_start: the next one, if none runs.
+# beside_start: the next ones, while there is room.
 beside_start() {
-  [[ -z $BESIDE_FILE && ${#BESIDE[@]} -gt 0 ]] || return 0
-  BESIDE_FILE=${BESIDE[0]}
-  BESIDE=("${BESIDE[@]:1}")
-  group_open "$BESIDE_FILE"
-  # shellcheck disable=SC2016 # for the other shell
-  process_start "$SCRATCH/pids" "group-$GROUP" "$SCRATCH/log/beside-$GROUP" \
-    env IS_BESIDE=1 bash -c 'trap : HUP INT TERM; "$1"; echo $? >"$2"' - "$BESIDE_FILE" "$SCRATCH/status-$GROUP"
+  local file
+  while ((${#BESIDE[@]} > 0 && ${#BESIDE_RUNNING[@]} < BESIDE_MAX)); do
+    file=${BESIDE[0]}
+    BESIDE=("${BESIDE[@]:1}")
+    BESIDE_RUNNING+=("$file")
+    group_open "$file"
+    group_program "$file"
+    # shellcheck disable=SC2016 # for the other shell
+    process_start "$SCRATCH/pids" "group-$GROUP" "$SCRATCH/log/beside-$GROUP" \
+      env IS_BESIDE=1 bash -c 'trap : HUP INT TERM; status=$1; shift; "$@"; echo $? >"$status"' \
+      - "$SCRATCH/status-$GROUP" "${PROGRAM[@]}"
+  done
 }
 
-# beside_finish: prints it if it has ended, and starts the next one.
+# beside_finish: prints those that have ended, and starts the next ones.
 beside_finish() {
-  local status name
-  [[ -n $BESIDE_FILE ]] || return 0
-  group_name "$BESIDE_FILE"
-  name=$REPLY
-  ! process_pid "$SCRATCH/pids" "group-$name" || return 0
-  GROUP=$name RESULTS=$SCRATCH/results-$name
-  status=$(cat "$SCRATCH/status-$GROUP" 2>/dev/null) || status=killed
-  group_title
-  cat "$SCRATCH/log/beside-$GROUP"
-  [[ $status != killed ]] || status=137
-  group_close "$status"
-  BESIDE_FILE=''
+  local status file running=()
+  for file in "${BESIDE_RUNNING[@]}"; do
+    group_name "$file"
+    GROUP=$REPLY RESULTS=$SCRATCH/results-$REPLY
+    if process_pid "$SCRATCH/pids" "group-$GROUP"; then
+      running+=("$file")
+      continue
+    fi
+    status=$(cat "$SCRATCH/status-$GROUP" 2>/dev/null) || status=137
+    group_title
+    cat "$SCRATCH/log/beside-$GROUP"
+    group_close "$status"
+  done
+  BESIDE_RUNNING=("${running[@]}")
   beside_start
 }
 
@@ -118,7 +134,7 @@ groups_run() {
     beside_finish
     group_run "$file"
   done
-  while [[ -n $BESIDE_FILE ]]; do
+  while ((${#BESIDE_RUNNING[@]} > 0)); do
     beside_finish
     sleep 0.5
   done

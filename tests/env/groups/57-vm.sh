@@ -2,16 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 #: krbd and rbd-nbd on a real kernel, in two virtual machines without KVM
 
-# A network of its own: the kernel's client insists on the address by which the monitors know
-# themselves, so Ceph listens where the machines reach it. The tests have another address: a machine
-# that is cut off from Ceph is still theirs.
-if [[ -z ${VM_NETWORK:-} ]]; then
-  export VM_NETWORK=10.99.0.1 VM_US=10.99.0.254
-  exec unshare --net "$0"
-fi
-
 source "$(dirname "$(realpath "$0")")/../env.sh"
 source "$ROOT/tests/env/guest.sh"
+
+# ---- outside, where packages can be fetched ------------------------------------------------------
+
+outside() {
+  build_preset $PRESET
+  build_preset faults imprint-node
+  step "Fetch Debian's kernel" debian_kernel
+  process_must network env VM_NETWORK=10.99.0.1 VM_US=10.99.0.254 unshare --net "$0"
+}
+
+# ---- a network of its own ------------------------------------------------------------------------
+# The kernel's client insists on the address by which the monitors know themselves, so Ceph listens
+# where the machines reach it. The tests have another address: a machine that is cut off from Ceph
+# is still theirs.
 
 network_up() {
   local number
@@ -34,12 +40,18 @@ ceph_for_guests() {
   imprint_config "$CEPH_DIR" "$CLUSTER_ID"
 }
 
-export PRESET=release CEPH_DIR=$SCRATCH/ceph CEPH_CONF=$SCRATCH/ceph/ceph.conf
-export GUEST_FILES=$SCRATCH/guest
-build_preset $PRESET
-build_preset faults imprint-node
-step 'Make a network' network_up
-step 'Make a machine' guest_files "$PRESET" "$GUEST_FILES" "$ROOT/build/faults/nodeplugin/imprint-node"
-at_exit ceph_down "$CEPH_DIR"
-step 'Start Ceph' ceph_for_guests
-pytest_run "$ROOT/tests/vm"
+inside() {
+  export CEPH_DIR=$SCRATCH/ceph CEPH_CONF=$SCRATCH/ceph/ceph.conf GUEST_FILES=$SCRATCH/guest
+  step 'Make a network' network_up
+  step 'Make a machine' guest_files "$PRESET" "$GUEST_FILES" "$ROOT/build/faults/nodeplugin/imprint-node"
+  at_exit ceph_down "$CEPH_DIR"
+  step 'Start Ceph' ceph_for_guests
+  pytest_run "$ROOT/tests/vm"
+}
+
+export PRESET=release
+if [[ -z ${VM_NETWORK:-} ]]; then
+  outside
+else
+  inside
+fi
