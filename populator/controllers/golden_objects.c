@@ -108,8 +108,8 @@ own(const struct golden_place *place, const struct kube_object *object, struct j
     put_owners(patch, object, owners_with_ours(place, other_owners(place, object)));
 }
 
-/* One that is gone by now was removed by somebody, another populator for example: what is to be done
- * then is seen at the next look, as with one that was changed. */
+/* One that is gone by now was removed by somebody, another populator for example: what is to be
+ * done then is seen at the next look, as with one that was changed. */
 static int
 patch_present(const struct golden_place *place, const struct kube_kind *kind,
               const struct kube_object *object, struct json_object *patch, struct error **err)
