@@ -2,8 +2,10 @@
 # shellcheck shell=bash
 # Runs suites of other test programs and reports each of their cases.
 
-# ctest_run PRESET [CTEST_ARGUMENT…]: the CTest tests of build/PRESET.
+# ctest_run PRESET [CTEST_ARGUMENT…]: the CTest tests of build/PRESET. None of them is in
+# $ONLY_CASES.
 ctest_run() {
+  [[ -z ${ONLY_CASES:-} ]] || return 0
   local preset=$1 junit=$SCRATCH/ctest-$1.xml log=$SCRATCH/log/ctest-$1.log
   shift
   rm -f "$junit"
@@ -14,13 +16,16 @@ ctest_run() {
   suite_end "ctest-$preset" "$log"
 }
 
+PYTEST_CHOSE_NONE=5
+
 # pytest_run PATH… [PYTEST_ARGUMENT…]: Python tests, with the fixtures and the live report of
-# tests/lib.
+# tests/lib. $ONLY_CASES: a file with the names of those that are wanted.
 pytest_run() {
   local log=$SCRATCH/log/pytest.log
   suite_begin
   process_run pytest "$PYTHON" "$ROOT/tests/lib/pytest_main.py" --rootdir "$ROOT" \
     --basetemp "$SCRATCH/pytest" "$@" 3>&1 >"$log" 2>&1 # 3: where the cases are printed
+  [[ -z ${ONLY_CASES:-} ]] || ((RUN_STATUS != PYTEST_CHOSE_NONE)) || return 0
   suite_end pytest "$log"
 }
 

@@ -77,6 +77,17 @@ def output_of(failed):
     return "\n".join([*sections, str(failed.longrepr)])
 
 
+def pytest_collection_modifyitems(config, items):
+    """Chooses those that the file $ONLY_CASES names, as they were reported."""
+    if not os.environ.get("ONLY_CASES"):
+        return
+    with open(os.environ["ONLY_CASES"], encoding="utf-8") as file:
+        wanted = set(file.read().split())
+    others = [item for item in items if results.key_of(name_of(item.nodeid)) not in wanted]
+    items[:] = [item for item in items if item not in others]
+    config.hook.pytest_deselected(items=others)
+
+
 def give_up(nodeid, screen):
     """Ends all of it: whatever hangs holds what the other cases need."""
     with tempfile.TemporaryFile("w+", encoding="utf-8") as stacks:

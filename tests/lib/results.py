@@ -8,13 +8,18 @@ MARKS = {"pass": "✓", "fail": "✗", "skip": "-"}
 COLOURS = {"pass": "32", "fail": "31", "skip": "2"}
 
 
+def key_of(name):
+    """As it stands in $RESULTS."""
+    return "_".join(name.split())
+
+
 def report(outcome, name, seconds=None, reason="", output="", stream=None):
     """Reports one case; output is shown, its last lines only, when the case failed."""
     stream = stream or sys.stdout
     reason = " ".join(reason.split())[:160]
     if "RESULTS" in os.environ:
         with open(os.environ["RESULTS"], "a", encoding="utf-8") as results:
-            results.write(f"{outcome} {'_'.join(name.split())} {reason}".rstrip() + "\n")
+            results.write(f"{outcome} {key_of(name)} {reason}".rstrip() + "\n")
     mark = MARKS[outcome]
     if stream.isatty() and not os.environ.get("NO_COLOR"):
         mark = f"\033[{COLOURS[outcome]}m{mark}\033[0m"

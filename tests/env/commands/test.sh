@@ -12,6 +12,7 @@
 #: Groups: "./dev test --list" prints them.
 
 source "$(dirname "$(realpath "$0")")/../env.sh"
+source "$ROOT/tests/env/second_try.sh"
 
 GROUPS_DIR=$ROOT/tests/env/groups
 
@@ -150,8 +151,16 @@ summary_cases() { # fail|skip TITLE
   }
 }
 
+summary_second_tries() {
+  ! grep -q '^pass .* in a second run$' "$SCRATCH"/results-* || {
+    printf '\nPassed in a second run\n'
+    sed -n 's/^pass \(.*\) in a second run$/  \1/p' "$SCRATCH"/results-*
+  }
+}
+
 summary() {
   local group total=(0 0 0)
+  summary_second_tries
   summary_cases skip Skipped
   summary_cases fail Failed
   printf '\n%-12s %8s %8s %8s %10s\n' group passed failed skipped seconds
@@ -182,4 +191,7 @@ for FILE in "${FILES[@]}"; do
 done
 beside_start
 groups_run "${IN_TURN[@]}"
+for FILE in "${FILES[@]}"; do
+  second_try "$FILE"
+done
 summary

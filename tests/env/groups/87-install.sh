@@ -97,7 +97,8 @@ inside() {
   step 'Load images' load_images
   MONITORS=$(<"$SCRATCH/monitors")
   export MONITORS
-  pytest_run "$ROOT/tests/install" --reruns=0 -x # each goes on from the one before
+  unset ONLY_CASES # each goes on from the one before
+  pytest_run "$ROOT/tests/install" --reruns=0 -x
 }
 
 export PRESET=release
