@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controllerplugin/options.h"
 
-#include <getopt.h>
 #include <stdio.h>
 
+#include "lib/base/command_line.h"
 #include "lib/base/option.h"
 
 #define KEEP_BASE_IMAGES_S ((uint64_t)7 * 24 * 3600)
@@ -54,8 +54,6 @@ enum {
   OPTION_GRACE,
   OPTION_RPC_TIMEOUT,
   OPTION_WORKERS,
-  OPTION_HELP,
-  OPTION_VERSION,
 };
 
 static const struct option long_options[] = {
@@ -71,14 +69,13 @@ static const struct option long_options[] = {
     {"grace-seconds", required_argument, NULL, OPTION_GRACE},
     {"rpc-timeout-seconds", required_argument, NULL, OPTION_RPC_TIMEOUT},
     {"workers", required_argument, NULL, OPTION_WORKERS},
-    {"help", no_argument, NULL, OPTION_HELP},
-    {"version", no_argument, NULL, OPTION_VERSION},
-    {NULL, 0, NULL, 0},
+    COMMAND_LINE_END,
 };
 
 static int
-parse_one(int option, const char *value, struct options *options, struct error **err)
+take(int option, const char *value, void *target, struct error **err)
 {
+  struct options *options = target;
   switch (option) {
   case OPTION_ENDPOINT:
     options->endpoint = value;
@@ -116,8 +113,11 @@ parse_one(int option, const char *value, struct options *options, struct error *
   }
 }
 
+static const struct command_line command_line = {
+    .program = "imprint-controller", .help = help_text, .options = long_options, .take = take};
+
 int
-options_parse(int argc, char **argv, struct options *ret_options, enum options_result *ret_result,
+options_parse(int argc, char **argv, struct options *ret_options, bool *ret_is_over,
               struct error **err)
 {
   *ret_options = (struct options){
@@ -132,22 +132,5 @@ options_parse(int argc, char **argv, struct options *ret_options, enum options_r
       .workers = 128,
       .keep_base_images_s = KEEP_BASE_IMAGES_S,
   };
-  *ret_result = OPTIONS_EXIT;
-  int option;
-  while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-    if (option == OPTION_HELP) {
-      (void)fputs(help_text, stdout);
-      return 0;
-    }
-    if (option == OPTION_VERSION) {
-      (void)printf("imprint-controller %s\n", IMPRINT_VERSION);
-      return 0;
-    }
-    if (parse_one(option, optarg, ret_options, err) < 0)
-      return -1;
-  }
-  if (optind < argc)
-    return error_set(err, ERROR_INVALID_ARGUMENT, "unexpected argument '%s'", argv[optind]);
-  *ret_result = OPTIONS_RUN;
-  return 0;
+  return command_line_read(&command_line, argc, argv, ret_options, ret_is_over, err);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "nodeplugin/options.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/command_line.h"
 #include "lib/base/memory.h"
 #include "lib/base/option.h"
 #include "nodeplugin/mapper_table.h"
@@ -78,8 +78,6 @@ enum {
   OPTION_RPC_TIMEOUT,
   OPTION_INLINE_EXPIRY,
   OPTION_WORKERS,
-  OPTION_HELP,
-  OPTION_VERSION,
 };
 
 static const struct option long_options[] = {
@@ -103,9 +101,7 @@ static const struct option long_options[] = {
     {"rpc-timeout-seconds", required_argument, NULL, OPTION_RPC_TIMEOUT},
     {"inline-expiry-seconds", required_argument, NULL, OPTION_INLINE_EXPIRY},
     {"workers", required_argument, NULL, OPTION_WORKERS},
-    {"help", no_argument, NULL, OPTION_HELP},
-    {"version", no_argument, NULL, OPTION_VERSION},
-    {NULL, 0, NULL, 0},
+    COMMAND_LINE_END,
 };
 
 static int
@@ -149,8 +145,9 @@ plain_option(int option, struct options *options)
 }
 
 static int
-parse_one(int option, const char *value, struct options *options, struct error **err)
+take(int option, const char *value, void *target, struct error **err)
 {
+  struct options *options = target;
   const char **plain = plain_option(option, options);
   if (plain) {
     *plain = value;
@@ -201,29 +198,15 @@ static const struct options defaults = {
     .workers = 64,
 };
 
+static const struct command_line command_line = {
+    .program = "imprint-node", .help = help_text, .options = long_options, .take = take};
+
 int
-options_parse(int argc, char **argv, struct options *ret_options, enum options_result *ret_result,
+options_parse(int argc, char **argv, struct options *ret_options, bool *ret_is_over,
               struct error **err)
 {
   *ret_options = defaults;
-  *ret_result = OPTIONS_EXIT;
-  int option;
-  while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-    if (option == OPTION_HELP) {
-      (void)fputs(help_text, stdout);
-      return 0;
-    }
-    if (option == OPTION_VERSION) {
-      (void)printf("imprint-node %s\n", IMPRINT_VERSION);
-      return 0;
-    }
-    if (parse_one(option, optarg, ret_options, err) < 0)
-      return -1;
-  }
-  if (optind < argc)
-    return error_set(err, ERROR_INVALID_ARGUMENT, "unexpected argument '%s'", argv[optind]);
-  *ret_result = OPTIONS_RUN;
-  return 0;
+  return command_line_read(&command_line, argc, argv, ret_options, ret_is_over, err);
 }
 
 void

@@ -33,11 +33,9 @@ struct options {
   uint64_t max_volumes;
 };
 
-enum options_result { OPTIONS_RUN, OPTIONS_EXIT };
-
-/* Prints help or the version itself and says so by OPTIONS_EXIT. The strings are argv's. */
-int options_parse(int argc, char **argv, struct options *ret_options,
-                  enum options_result *ret_result, struct error **err);
+/* *ret_is_over: what was asked for (--help, --version) is done. The strings are argv's. */
+int options_parse(int argc, char **argv, struct options *ret_options, bool *ret_is_over,
+                  struct error **err);
 void options_clear(struct options *options);
 
 #endif

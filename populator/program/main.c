@@ -75,13 +75,13 @@ main(int argc, char **argv)
 {
   CLEANUP(error_freep) struct error *err = NULL;
   struct options options;
-  enum options_result result;
+  bool is_over;
   program_bound_memory();
-  if (options_parse(argc, argv, &options, &result, &err) < 0) {
+  if (options_parse(argc, argv, &options, &is_over, &err) < 0) {
     (void)fprintf(stderr, "imprint-populator: %s\n", err->message);
     return 2;
   }
-  if (result == OPTIONS_EXIT)
+  if (is_over)
     return 0;
   log_set_level(options.log_level);
   if (run(&options, &err) < 0) {

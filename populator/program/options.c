@@ -2,12 +2,12 @@
 #include "populator/program/options.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/command_line.h"
 #include "lib/base/option.h"
 #include "lib/base/text.h"
 
@@ -91,8 +91,6 @@ enum {
   OPTION_HOST_IMAGES,
   OPTION_NODE,
   OPTION_LOG_LEVEL,
-  OPTION_HELP,
-  OPTION_VERSION,
 };
 
 static const struct option long_options[] = {
@@ -121,9 +119,7 @@ static const struct option long_options[] = {
     {"host-images", required_argument, NULL, OPTION_HOST_IMAGES},
     {"node", required_argument, NULL, OPTION_NODE},
     {"log-level", required_argument, NULL, OPTION_LOG_LEVEL},
-    {"help", no_argument, NULL, OPTION_HELP},
-    {"version", no_argument, NULL, OPTION_VERSION},
-    {NULL, 0, NULL, 0},
+    COMMAND_LINE_END,
 };
 
 /* Where the text of an option goes; NULL for one that is no text. */
@@ -183,8 +179,9 @@ parse_seconds(const char *name, const char *value, int max_s, int64_t *ret_s, st
 }
 
 static int
-parse_one(int option, const char *value, struct options *options, struct error **err)
+take(int option, const char *value, void *target, struct error **err)
 {
+  struct options *options = target;
   const char **text = text_of(option, options);
   if (text) {
     *text = value;
@@ -240,8 +237,11 @@ check_worker(const char *path, struct error **err)
   return 0;
 }
 
+static const struct command_line command_line = {
+    .program = "imprint-populator", .help = help_text, .options = long_options, .take = take};
+
 int
-options_parse(int argc, char **argv, struct options *ret_options, enum options_result *ret_result,
+options_parse(int argc, char **argv, struct options *ret_options, bool *ret_is_over,
               struct error **err)
 {
   const char *host = getenv("HOSTNAME");
@@ -257,22 +257,10 @@ options_parse(int argc, char **argv, struct options *ret_options, enum options_r
       .upload_max_bytes = UPLOAD_MAX_BYTES,
       .log_level = LOG_LEVEL_INFO,
   };
-  *ret_result = OPTIONS_EXIT;
-  int option;
-  while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-    if (option == OPTION_HELP) {
-      (void)fputs(help_text, stdout);
-      return 0;
-    }
-    if (option == OPTION_VERSION) {
-      (void)printf("imprint-populator %s\n", IMPRINT_VERSION);
-      return 0;
-    }
-    if (parse_one(option, optarg, ret_options, err) < 0)
-      return -1;
-  }
-  if (optind < argc)
-    return error_set(err, ERROR_INVALID_ARGUMENT, "unexpected argument '%s'", argv[optind]);
+  if (command_line_read(&command_line, argc, argv, ret_options, ret_is_over, err) < 0)
+    return -1;
+  if (*ret_is_over)
+    return 0;
   if (ret_options->upload_listen && (!ret_options->upload_certificate || !ret_options->upload_key))
     return error_set(
         err, ERROR_INVALID_ARGUMENT,
@@ -283,6 +271,5 @@ options_parse(int argc, char **argv, struct options *ret_options, enum options_r
   if (check_host_images(&ret_options->populator, err) < 0 ||
       check_worker(ret_options->populator.worker, err) < 0)
     return -1;
-  *ret_result = OPTIONS_RUN;
   return 0;
 }

@@ -6,8 +6,6 @@
 #include "lib/base/log.h"
 #include "populator/controllers/running.h"
 
-enum options_result { OPTIONS_RUN, OPTIONS_EXIT };
-
 struct options {
   const char *kubeconfig; /* NULL: this pod's service account */
   struct populator_options populator;
@@ -20,8 +18,8 @@ struct options {
   enum log_level log_level;
 };
 
-/* OPTIONS_EXIT: what was asked for (--help, --version) is done. */
-int options_parse(int argc, char **argv, struct options *ret_options,
-                  enum options_result *ret_result, struct error **err);
+/* *ret_is_over: what was asked for (--help, --version) is done. The strings are argv's. */
+int options_parse(int argc, char **argv, struct options *ret_options, bool *ret_is_over,
+                  struct error **err);
 
 #endif

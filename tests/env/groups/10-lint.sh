@@ -47,7 +47,10 @@ lint_completion() {
 lint_help() {
   local file
   for file in controllerplugin/options.c nodeplugin/options.c populator/program/options.c; do
-    diff <(sed -n 's/^    {"\([a-z-]*\)", [a-z]*_argument.*/\1/p' "$file" | sort) \
+    diff <({
+      printf '%s\n' help version # COMMAND_LINE_END
+      sed -n 's/^    {"\([a-z-]*\)", [a-z]*_argument.*/\1/p' "$file"
+    } | sort) \
       <(sed -n '/help_text\[\]/,/;$/p' "$file" | grep -oP '(?<=^    "  |, )--\K[a-z-]+' | sort)
   done
 }
