@@ -33,15 +33,17 @@ take(int option, const char *value, void *target, struct error **err)
 }
 
 static int
-read_words(char **words, struct target *target, bool *ret_is_over, struct error **err)
+read_words(const char *const *words, struct target *target, bool *ret_is_over, struct error **err)
 {
+  char *argv[8]; /* getopt may put them into another order, and leaves the words alone */
   static const struct command_line line = {
       .program = "program", .help = "How it is used.\n", .options = options, .take = take};
   int count = 0;
-  while (words[count])
-    count++;
+  for (; words[count]; count++)
+    argv[count] = (char *)words[count];
+  argv[count] = NULL;
   optind = 0; /* getopt begins anew */
-  return command_line_read(&line, count, words, target, ret_is_over, err);
+  return command_line_read(&line, count, argv, target, ret_is_over, err);
 }
 
 static void
@@ -49,7 +51,7 @@ test_options_reach_the_program(void)
 {
   struct target target = {0};
   bool is_over = true;
-  char *words[] = {"program", "--name=x", "--flag", NULL};
+  const char *const words[] = {"program", "--name=x", "--flag", NULL};
   CU_ASSERT_EQUAL(read_words(words, &target, &is_over, NULL), 0);
   CU_ASSERT_FALSE(is_over);
   CHECK_STRING(target.name, "x");
@@ -60,7 +62,8 @@ static void
 test_help_and_version_end_it(void)
 {
   struct target target = {0};
-  char *lists[][4] = {{"program", "--help", "--flag", NULL}, {"program", "--version", NULL}};
+  const char *const lists[][4] = {{"program", "--help", "--flag", NULL},
+                                  {"program", "--version", NULL}};
   for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
     bool is_over = false;
     CU_ASSERT_EQUAL(read_words(lists[i], &target, &is_over, NULL), 0);
@@ -75,7 +78,7 @@ test_what_is_not_an_option_is_refused(void)
   CLEANUP(error_freep) struct error *err = NULL;
   struct target target = {0};
   bool is_over;
-  char *words[] = {"program", "--flag", "file", NULL};
+  const char *const words[] = {"program", "--flag", "file", NULL};
   CU_ASSERT_EQUAL(read_words(words, &target, &is_over, &err), -1);
   CU_ASSERT_PTR_NOT_NULL_FATAL(err);
   CHECK_STRING(err->message, "unexpected argument 'file'");
