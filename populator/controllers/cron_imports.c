@@ -7,6 +7,7 @@
 #include "lib/base/digest.h"
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
+#include "lib/kube/kube_time.h"
 #include "populator/controllers/clone_permission.h"
 #include "populator/controllers/cron_status.h"
 #include "populator/controllers/data_volume_status.h"
@@ -79,6 +80,8 @@ make_metadata(const struct kube_object *cron, const char *name)
     json_put_text(metadata, identity, "annotations", ANNOTATION_IDENTITY);
   CLEANUP(freep) char *mark = mark_of(cron, name);
   json_put_text(metadata, mark, "annotations", ANNOTATION_IMPORT);
+  char now[KUBE_TIME_BYTES];
+  json_put_text(metadata, kube_time_now_micro(now), "annotations", ANNOTATION_IMPORT_TIME);
   return metadata;
 }
 
@@ -260,13 +263,22 @@ is_in_service(struct populator *populator, const struct kube_object *import)
  */
 
 static int
+compare_or_empty(const char *one, const char *two)
+{
+  return strcmp(one ? one : "", two ? two : "");
+}
+
+/* Kubernetes counts seconds, in which a small image may come and the next one too. */
+static int
 compare_newest_first(const void *a, const void *b)
 {
   const struct kube_object *one = *(struct kube_object *const *)a;
   const struct kube_object *two = *(struct kube_object *const *)b;
-  const char *one_since = json_text(one->json, "metadata", "creationTimestamp");
-  const char *two_since = json_text(two->json, "metadata", "creationTimestamp");
-  int order = strcmp(two_since ? two_since : "", one_since ? one_since : "");
+  int order = compare_or_empty(json_text(two->json, "metadata", "creationTimestamp"),
+                               json_text(one->json, "metadata", "creationTimestamp"));
+  if (order == 0)
+    order = compare_or_empty(kube_object_annotation(two, ANNOTATION_IMPORT_TIME),
+                             kube_object_annotation(one, ANNOTATION_IMPORT_TIME));
   return order != 0 ? order : strcmp(one->name, two->name);
 }
 

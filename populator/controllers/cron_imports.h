@@ -9,6 +9,7 @@
 /* On an import from a server that keeps one version only: that which is meant. */
 #define ANNOTATION_IDENTITY "imprint." KINDS_GROUP "/source-identity"
 #define ANNOTATION_IMPORT "imprint." KINDS_GROUP "/import-of"
+#define ANNOTATION_IMPORT_TIME "imprint." KINDS_GROUP "/import-time"
 
 /* "<managedDataSource>-<12 characters>" for a version; to be freed. */
 char *cron_import_name(const struct kube_object *cron, const char *identity);

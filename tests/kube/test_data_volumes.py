@@ -251,7 +251,7 @@ def test_a_class_that_is_made_again(server, disk, bytes_of):
 
 def test_a_volume_of_somebody_else_is_not_what_was_asked_for(server):
     """What is left in Ceph of the import is looked for behind every test."""
-    server.slow_s = 0.05
+    server.slow_s = 0.3
     kubectl.apply(golden.volume("taken", {"http": {"url": server.url("/disk.qcow2")}}))
     golden.await_phase("taken", "ImportInProgress")
     kubectl.apply({
