@@ -116,18 +116,26 @@ image_writer_free(struct image_writer *writer)
 }
 
 static void
+note_failure(struct image_writer *writer, const struct write *write, int r)
+{
+  MUTEX_GUARD(&writer->mutex);
+  if (writer->failure != 0)
+    return;
+  writer->failure = r;
+  writer->failed_at = write->offset;
+}
+
+static void
 finish(struct write *write, int r)
 {
   struct image_writer *writer = write->writer;
-  write->done(write->context); /* first: whoever drains may free the context */
+  if (r < 0)
+    note_failure(writer, write, r); /* before anybody may count it among what is written */
+  write->done(write->context);      /* first: whoever drains may free the context */
   (void)pthread_mutex_lock(&writer->mutex);
   writer->bytes -= write->len;
   writer->writes--;
   writer->answered_ms = clock_now_ms();
-  if (r < 0 && writer->failure == 0) {
-    writer->failure = r;
-    writer->failed_at = write->offset;
-  }
   (void)pthread_cond_broadcast(&writer->change);
   (void)pthread_mutex_unlock(&writer->mutex);
   free(write);

@@ -25,7 +25,8 @@ struct image_writer *image_writer_new(struct image *image, size_t max_bytes);
 void image_writer_free(struct image_writer *writer);
 DEFINE_CLEANUP(struct image_writer *, image_writer_free)
 
-/* Called from a librbd thread when the data is written or has failed; must not block. */
+/* Called from a librbd thread when the data is written or has failed; must not block. Which of the
+ * two it was, image_writer_check() knows by then. */
 typedef void image_written(void *context);
 
 /* Waits while too much is under way, then starts the write. The data must stay as it is until
@@ -35,7 +36,8 @@ int image_writer_submit(struct image_writer *writer, const void *data, size_t le
                         image_written *done, void *context);
 /* Waits until nothing is under way. The error is that of the first write that failed. */
 int image_writer_drain(struct image_writer *writer, struct error **err);
-/* The error of the first write that failed, if any did. */
+/* The error of the first write that failed, if any did. Whoever notes down what is written asks
+ * here behind the last done(): a write that failed is done, too. */
 int image_writer_check(struct image_writer *writer, struct error **err);
 
 #endif

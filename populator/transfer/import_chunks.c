@@ -293,6 +293,8 @@ save(struct chunk_import *import, struct error **err)
   checkpoint.position = import->first * CHUNK_BYTES;
   checkpoint.checksum = import->first_checksum;
   (void)pthread_mutex_unlock(&import->mutex);
+  if (image_writer_check(import->writer, err) < 0) /* what failed counts as complete, too */
+    return -1;
   return target_save(import->options->target, &checkpoint, err);
 }
 

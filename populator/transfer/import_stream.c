@@ -99,6 +99,8 @@ save_state(struct stream_import *import, struct error **err)
   }
   if (import->state.len == 0 || atomic_load(&import->pending[!import->epoch]) > 0)
     return 0;
+  if (image_writer_check(import->image, err) < 0)
+    return -1;
   const struct checkpoint checkpoint = {
       .kind = CHECKPOINT_STREAM,
       .identity = (char *)import->options->identity,

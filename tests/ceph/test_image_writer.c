@@ -165,6 +165,30 @@ check_refused(struct image *image, const char *data, uint64_t offset, const char
 }
 
 static void
+check_inside(void *context)
+{
+  CHECK_NUMBER(image_writer_check(context, NULL), -1);
+  (void)atomic_fetch_add(&done_count, 1);
+}
+
+static void
+test_a_failure_is_known_when_the_write_is_done(void)
+{
+  const char *name = named("known");
+  CLEANUP(freep) char *id = make_image(place.pool, name, MIB);
+  CLEANUP(freep) char *blocks = make_blocks(1);
+  struct image *image = open_image(place.pool, id);
+  struct image_writer *writer = image_writer_new(image, MIB);
+  reset();
+  CHECK_NUMBER(image_writer_submit(writer, blocks, BLOCK, 4 * MIB, check_inside, writer), 0);
+  CHECK_NUMBER(image_writer_drain(writer, NULL), -1);
+  CHECK_NUMBER(atomic_load(&done_count), 1);
+  image_writer_free(writer);
+  image_close(image);
+  drop_image(place.pool, name);
+}
+
+static void
 test_a_write_past_the_end_fails_the_writer(void)
 {
   const char *name = named("end");
@@ -221,5 +245,6 @@ test_a_blocklisted_client_fails_and_does_not_hang(void)
 CEPH_MAIN("ceph/image_writer", UNIT_TEST(test_many_threads_write_within_the_bound),
           UNIT_TEST(test_a_write_larger_than_the_bound_goes_alone),
           UNIT_TEST(test_a_writer_without_work_drains_at_once),
+          UNIT_TEST(test_a_failure_is_known_when_the_write_is_done),
           UNIT_TEST(test_a_write_past_the_end_fails_the_writer),
           UNIT_TEST(test_a_blocklisted_client_fails_and_does_not_hang))

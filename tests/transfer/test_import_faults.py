@@ -9,6 +9,7 @@ import subprocess
 import time
 
 import pytest
+import rbd
 
 import image_server
 import imprint as command
@@ -16,6 +17,8 @@ from disk_images import make, wrap
 from fault_server import FaultServer
 from image_server import ImageFile, paced, spoiled
 from images import MIB
+from tenancy import mon_command
+from volumes import wait_until
 
 QUICK = ["--allow-local-addresses", "--stall", "2"]
 
@@ -441,3 +444,42 @@ def test_a_wrong_checksum_after_a_kill_leaves_no_image(cluster, pool, imprint, f
         done = imprint.run("import", server.url(), image, *flags)
     assert done.status == command.DAMAGED and file.sha256 in done.stderr, done
     assert not left(cluster, pool, name)
+
+
+# ---- a cluster that refuses writes
+
+
+@pytest.fixture(scope="module")
+def narrow_pool(cluster):
+    """For data; there is room for one object, and it is there."""
+    name = "narrow"
+    mon_command(cluster, "osd pool create", pool=name, pg_num=8, pgp_num=8)
+    with cluster.ioctx(name) as ioctx:
+        rbd.RBD().pool_init(ioctx, True)
+        ioctx.write_full("first", b"x")
+    return name
+
+
+def set_quota(cluster, pool, objects):
+    mon_command(cluster, "osd pool set-quota", pool=pool, field="max_objects", val=str(objects))
+
+    def is_full():
+        return any(each["pool_name"] == pool and "full" in each["flags_names"].split(",")
+                   for each in cluster.osd_map()["pools"])
+
+    assert wait_until(lambda: is_full() == bool(objects), timeout_s=60)
+
+
+@pytest.mark.parametrize("form", ["raw", "raw.gz"], ids=["pieces", "stream"])
+def test_what_could_not_be_written_is_written_later(cluster, imprint, pool, narrow_pool, files, disk, name,
+                                                    image, form):
+    """A write that failed is over, and is not there: nobody may go on behind it."""
+    with FaultServer(files[form].serve) as server:
+        arguments = ("import", server.url(), image, *QUICK, "--data-pool", narrow_pool)
+        set_quota(cluster, narrow_pool, 1)
+        failed = imprint.run(*arguments)
+        set_quota(cluster, narrow_pool, 0)
+        done = imprint.run(*arguments)
+    assert failed.status not in (command.DONE, command.REFUSED) and "quota" in failed.stderr, failed
+    assert done.status == command.DONE, done
+    check_content(cluster, pool, name, disk)
