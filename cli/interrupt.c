@@ -40,7 +40,7 @@ lose_patience(void *arg)
   CLEANUP(error_freep) struct error *err = NULL;
   (void)error_set(&err, ERROR_CANCELLED,
                   "stopped; somebody did not answer for %d s, so what was under way is left as it "
-                  "stands: call again to go on",
+                  "stands: call again",
                   STOP_S);
   failure_end(err);
   return NULL;

@@ -2,7 +2,7 @@
 /* imprint push */
 #include "populator/transfer/push.h"
 
-#include <inttypes.h>
+#include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -38,12 +38,20 @@ static const struct flag_set *const sets[] = {
 static void
 print_result(const struct progress *progress, const char *url, const char *digest)
 {
-  if (is_json)
-    (void)printf("{\"event\":\"done\",\"verb\":\"push\",\"image\":\"%s\",\"digest\":\"%s\""
-                 ",\"fetched\":%" PRIuFAST64 "}\n",
-                 url, digest, atomic_load(&progress->fetched));
-  else
+  if (!is_json) {
     (void)puts(digest);
+    return;
+  }
+  struct json_object *object = json_object_new_object();
+  json_object_object_add(object, "event", json_object_new_string("done"));
+  json_object_object_add(object, "verb", json_object_new_string("push"));
+  json_object_object_add(object, "image", json_object_new_string(url));
+  json_object_object_add(object, "digest", json_object_new_string(digest));
+  json_object_object_add(object, "fetched",
+                         json_object_new_uint64(atomic_load(&progress->fetched)));
+  (void)puts(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN |
+                                                        JSON_C_TO_STRING_NOSLASHESCAPE));
+  json_object_put(object);
 }
 
 /* ---- a file ------------------------------------------------------------------------------------

@@ -276,3 +276,8 @@ def test_progress_is_told(imprint, real, raw):
     assert (last["verb"], last["percent"]) == ("push", 100.0)
     assert done.result["image"] == real.url("command/progress:1")
     assert os.path.getsize(raw) <= done.result["fetched"] <= 2 * os.path.getsize(raw)
+
+
+def test_the_result_is_json_whatever_the_name(imprint, raw, tmp_path):
+    url = f'oci-archive:{tmp_path}/a"b\\c.tar'
+    assert imprint.run("push", raw, url, "--json", *FLAGS).result["image"] == url
