@@ -57,6 +57,20 @@ abort_new(const struct s3_place *place, const char *others, struct s3_upload_ids
   return r;
 }
 
+/* One of ours is nobody else's. */
+static void
+leave_out(struct s3_upload_ids *ids, const char *id)
+{
+  size_t kept = 0;
+  for (size_t i = 0; i < ids->count; i++) {
+    if (strcmp(ids->items[i], id) == 0)
+      free(ids->items[i]);
+    else
+      ids->items[kept++] = ids->items[i];
+  }
+  ids->count = kept;
+}
+
 /* The record, to be freed. */
 static char *
 write_others(struct sink_ledger *ledger, const struct s3_upload_ids *ids)
@@ -76,13 +90,16 @@ s3_leftover_begin(struct sink_ledger *ledger, const struct s3_place *place)
 {
   struct s3_upload_ids ids = {0};
   CLEANUP(freep) char *record = ledger->read(ledger);
-  if (record && text_starts_with(record, UPLOAD))
-    (void)abort_upload(place, record + strlen(UPLOAD), NULL);
+  const char *own = record && text_starts_with(record, UPLOAD) ? record + strlen(UPLOAD) : NULL;
+  if (own)
+    (void)abort_upload(place, own, NULL);
   /* Not everybody may list: then what died in that moment is left to the store. */
   if (s3_uploads_list(place->client, place->options, place->bucket, place->key, &ids, NULL) < 0)
     return NULL;
   if (record && text_starts_with(record, OTHERS))
     (void)abort_new(place, record + strlen(OTHERS), &ids, NULL);
+  if (own)
+    leave_out(&ids, own); /* it was not to be aborted just now, and will be with the twins */
   char *begun = write_others(ledger, &ids);
   s3_upload_ids_clear(&ids);
   return begun;
