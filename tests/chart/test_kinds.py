@@ -129,8 +129,10 @@ SHOWN = [
     ("HyperCloudStorage", "hcs", {},
      {"state": "OK", "conditions": [
          {**READY, "type": kind} for kind in
-         ("StorageReady", "ControllerReady", "NodesReady", "PopulatorReady", "ReadyToUse")]},
-     {"STATE": "OK", "STORAGE": "True", "CONTROLLER": "True", "NODES": "True", "POPULATOR": "True"},
+         ("StorageReady", "ControllerReady", "NodesReady", "PopulatorReady", "ClassesReady", "ReplicasMet",
+          "ReadyToUse")]},
+     {"STATE": "OK", "STORAGE": "True", "CONTROLLER": "True", "NODES": "True", "POPULATOR": "True",
+      "CLASSES": "True", "REPLICAS": "True"},
      {"MESSAGE": "all is well"}),
     ("DataVolume", "dv", {"source": refusals.BLANK, "pvc": refusals.CLAIM},
      {"phase": "ImportInProgress", "progress": "42.10%", "restartCount": 1, "claimName": "a",
