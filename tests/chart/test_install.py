@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """helm install, upgrade and uninstall against a real API server."""
 
+import base64
 import json
+import re
+import subprocess
 
 import pytest
 import yaml
@@ -52,6 +55,39 @@ def test_upgrade_keeps_the_certificate_and_changes_the_rest(installed):
     assert set(secret(installed, NAMESPACE, "imprint-clusters")) == {"clusters.json", "key.prod"}
     deployment = installed.json("-n", NAMESPACE, "get", "deployment", "imprint-controller")
     assert deployment["spec"]["replicas"] == 3
+
+
+def names_of(certificate):
+    done = subprocess.run(["openssl", "x509", "-noout", "-ext", "subjectAltName"], check=True,
+                          input=base64.b64decode(certificate), capture_output=True)
+    return {name.strip() for name in re.findall(r"DNS:([^,\n]+)", done.stdout.decode())}
+
+
+def test_other_hostnames_make_another_certificate(installed):
+    """And nothing else does: whoever trusts it would have to be given the new one."""
+    standard = {"imprint-upload", f"imprint-upload.{NAMESPACE}", f"imprint-upload.{NAMESPACE}.svc"}
+
+    def upgrade(*hostnames):
+        value = json.dumps(hostnames)
+        installed.helm("upgrade", "imprint", CHART, "-n", NAMESPACE, "--reuse-values", "--set-json",
+                       f"populator.upload.hostnames={value}")
+        return secret(installed, NAMESPACE, "imprint-upload-tls")
+
+    first = upgrade()
+    assert names_of(first["tls.crt"]) == standard
+    named = upgrade("up.test", "far.test")
+    assert names_of(named["tls.crt"]) == standard | {"up.test", "far.test"}
+    assert named["tls.key"] != first["tls.key"]
+    assert upgrade("far.test", "up.test") == named
+    # as an older chart left it, which did not write the names down
+    annotation = "imprint.hypercloud.tmaxanc.com/hostnames"
+    installed("-n", NAMESPACE, "annotate", "secret", "imprint-upload-tls", f"{annotation}-")
+    again = upgrade("up.test")
+    assert names_of(again["tls.crt"]) == standard | {"up.test"}
+    last = upgrade()
+    assert names_of(last["tls.crt"]) == standard
+    installed("-n", NAMESPACE, "annotate", "secret", "imprint-upload-tls", f"{annotation}-")
+    assert upgrade() == last
 
 
 def test_definitions_of_others_are_left_alone(kube, installed, second):
