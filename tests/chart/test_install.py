@@ -102,6 +102,33 @@ def test_definitions_of_others_are_left_alone(kube, installed, second):
     assert "virtualmachineimages.hypercloud.tmaxanc.com" in found
 
 
+PART_OF = "app.kubernetes.io/part-of"
+DATA_VOLUMES = "datavolumes.cdi.kubevirt.io"
+
+
+@pytest.mark.parametrize("cdi, of_imprint, of_cdi",
+                         [("auto", True, False), ("true", True, True), ("false", False, False)])
+def test_definitions_that_are_not_installed_are_served_if_they_are_ours(installed, cdi, of_imprint, of_cdi):
+    """Otherwise the populator would do what CDI does too."""
+
+    def is_served():
+        told = installed.helm("upgrade", "imprint", CHART, "-n", NAMESPACE, "--reuse-values", "--dry-run=server",
+                              "-o", "json", "--set", f"crds.install=false,crds.cdi={cdi}")
+        documents = [d for d in yaml.safe_load_all(json.loads(told)["manifest"]) if d]
+        pod = next(d for d in documents if d["kind"] == "Deployment")["spec"]["template"]["spec"]
+        arguments = next(c["args"] for c in pod["containers"] if c["name"] == "imprint-populator")
+        has_policy = "ValidatingAdmissionPolicy" in {d["kind"] for d in documents}
+        assert has_policy != ("--without-cdi" in arguments)
+        return has_policy
+
+    assert is_served() is of_imprint
+    installed("label", "crd", DATA_VOLUMES, f"{PART_OF}-")
+    try:
+        assert is_served() is of_cdi
+    finally:
+        installed("label", "crd", DATA_VOLUMES, f"{PART_OF}=imprint")
+
+
 def test_uninstall_leaves_what_people_own(kube, installed, second):
     """Definitions and the objects of people stay; a new release takes them over."""
     arguments = ("-n", second, "--set", "driverName=second.test,crds.install=false",

@@ -176,6 +176,17 @@ def test_parts_can_be_left_out(rendered, values):
     assert kinds(documents) < kinds(rendered) or documents != rendered
 
 
+@pytest.mark.parametrize("crds, is_served", [
+    ({"install": True, "cdi": "auto"}, True), ({"install": True, "cdi": False}, False),
+    ({"install": False, "cdi": "auto"}, False), ({"install": False, "cdi": True}, True),
+], ids=str)
+def test_without_a_cluster_the_values_say_who_serves_cdi(crds, is_served):
+    """As docs/chart.md tells."""
+    status, documents = template(values={"crds": crds})
+    assert status == 0, documents
+    assert ("--without-cdi" not in str(documents)) is is_served
+
+
 # ---- values are described -----------------------------------------------------------------------
 
 

@@ -1,12 +1,24 @@
 {{/* SPDX-License-Identifier: Apache-2.0
 Golden images. */}}
 
+{{/* Whether the definitions that this release does not install are Imprint's: as it is said, or, with
+"auto", by their label. CDI's own do not have it, and two must not serve one kind. */}}
+{{- define "imprint.cdiIsOurs" -}}
+{{- if eq (toString .Values.crds.cdi) "true" -}}true
+{{- else if ne (toString .Values.crds.cdi) "false" -}}
+  {{- $found := lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" "datavolumes.cdi.kubevirt.io" -}}
+  {{- if $found -}}
+    {{- if eq (default "" (get (default dict $found.metadata.labels) "app.kubernetes.io/part-of")) "imprint" -}}true{{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* Whether this release serves cdi.kubevirt.io: where the definitions are its own; or, where it
-installs none, unless another release serves them, which shows by its policy. */}}
+installs none, if they are Imprint's and no other release serves them, which shows by its policy. */}}
 {{- define "imprint.cdiServed" -}}
 {{- if .Values.crds.install -}}
   {{- include "imprint.crd.cdiWanted" (dict "root" . "name" "datavolumes.cdi.kubevirt.io") -}}
-{{- else if ne (toString .Values.crds.cdi) "false" -}}
+{{- else if include "imprint.cdiIsOurs" . -}}
   {{- $policy := lookup "admissionregistration.k8s.io/v1" "ValidatingAdmissionPolicy" "" "clone-source.imprint.hypercloud.tmaxanc.com" -}}
   {{- if not $policy -}}true
   {{- else if eq (default "" (get (default dict $policy.metadata.annotations) "meta.helm.sh/release-name")) .Release.Name -}}true
