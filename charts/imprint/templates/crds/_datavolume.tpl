@@ -78,7 +78,7 @@ registry:
       type: object
       description: Which one, of an image for several.
       properties:
-        architecture: {type: string, maxLength: 64, description: amd64 if empty.}
+        architecture: {type: string, maxLength: 64, description: "Like amd64; of the machine that imports if empty."}
     pullMethod:
       type: string
       description: Accepted and not needed; nothing is pulled by a node.
