@@ -7,6 +7,7 @@
 #include "populator/controllers/clone_choice.h"
 #include "populator/controllers/clone_permission.h"
 #include "populator/controllers/clone_source.h"
+#include "populator/controllers/cron_imports.h"
 #include "populator/objects/condition.h"
 #include "populator/objects/data_volume_spec.h"
 #include "populator/objects/quantity.h"
@@ -245,7 +246,25 @@ origin_may_be(struct populator *populator, const struct kube_object *claim,
                                                       is_granted(populator, claim, &by_name, NULL));
 }
 
-/* The claim names a DataSource: by what may be used of where it leads to. */
+/* Both are of one cron: what the DataSource led to before, and what is granted with it. */
+static bool
+was_led_to(struct populator *populator, const struct reference *data_source,
+           const struct source_link *link)
+{
+  if (link->kind != &kube_persistent_volume_claims || strcmp(link->ns, data_source->to_ns) != 0)
+    return false;
+  CLEANUP(kube_object_releasep)
+  struct kube_object *source =
+      kube_mirror_get(populator->data_sources, data_source->to_ns, data_source->to_name);
+  CLEANUP(kube_object_releasep)
+  struct kube_object *import = kube_mirror_get(populator->claims, link->ns, link->name);
+  const char *cron = source ? kube_object_label(source, LABEL_CRON) : NULL;
+  const char *of = import ? kube_object_label(import, LABEL_CRON) : NULL;
+  return cron && of && strcmp(cron, of) == 0;
+}
+
+/* The claim names a DataSource: by what may be used of where it leads to. What was chosen before
+ * holds, though the DataSource leads elsewhere by now: a volume may have been made of it. */
 static int
 choose_by_data_source(struct populator *populator, const struct kube_object *claim,
                       struct source_link *ret_link, struct error **err)
@@ -259,7 +278,9 @@ choose_by_data_source(struct populator *populator, const struct kube_object *cla
   if (reference_grant_check(populator->reference_grants, &reference, err) < 0)
     return -1;
   if (recall_choice(claim, ret_link)) {
-    if (clone_source_is_there(populator, ret_link) && is_granted(populator, claim, ret_link, NULL))
+    if (clone_source_is_there(populator, ret_link) &&
+        (is_granted(populator, claim, ret_link, NULL) ||
+         was_led_to(populator, &reference, ret_link)))
       return 0;
     source_link_clear(ret_link);
   }

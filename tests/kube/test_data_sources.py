@@ -131,3 +131,27 @@ def test_labels_of_the_image_are_carried(base):
     kubectl.until(lambda: len(labels()) == 2, "the labels are there")
     assert labels()["instancetype.kubevirt.io/default-instancetype"] == "u1.small"
     assert labels()["instancetype.kubevirt.io/default-preference"] == "fedora"
+
+
+def test_what_was_chosen_holds_though_only_the_data_source_is_granted(base, disk, bytes_of, controller,
+                                                                          populator):
+    """Killed between the choice and the volume, and pointed to the cron's next import meanwhile."""
+    point("fedora", base)
+    for item in (f"pvc/{base}", "pvc/two", "datasource/fedora"):
+        kubectl.run("label", item, "cdi.kubevirt.io/dataImportCron=nightly")
+    kubectl.apply(golden.grant("share", "default", "other", "PersistentVolumeClaim", "DataSource", "fedora"))
+    controller.kill()
+    try:
+        kubectl.apply(kubectl.claim("copy", "64Mi", namespace="other",
+                                    **golden.from_data_source("fedora", "default")))
+        kubectl.until(lambda: "imprint.hypercloud.tmaxanc.com/cloned-from" in
+                      kubectl.get("pvc", "copy", "other")["metadata"].get("annotations", {}), "chosen")
+        populator.kill()
+        point("fedora", "two")
+    finally:
+        controller.start()
+        populator.start()
+    try:
+        assert bytes_of(kubectl.await_bound("copy", "other"), 64 << 20) == disk["raw"]
+    finally:
+        kubectl.delete("referencegrant", "share")
