@@ -219,6 +219,21 @@ transfer_is_wanted(void *context, const char *text, const char *verb)
   return retry_wait_ms(object) == 0;
 }
 
+/* Half a rollback is to be known as such, whoever dies; all else may begin anew. */
+static bool
+transfer_note(void *context, const char *text, const char *verb)
+{
+  struct populator *populator = context;
+  CLEANUP(key_clear) struct key key;
+  key_parse(text, &key);
+  CLEANUP(kube_object_releasep) struct kube_object *object = NULL;
+  if (strcmp(verb, TASK_ROLLBACK) != 0)
+    return true;
+  if (kube_get(populator->client, key.controller->kind, key.ns, key.name, &object, NULL) < 0)
+    return false;
+  return task_note_rollback(populator, object);
+}
+
 /* ---- start and stop ---------------------------------------------------------------------------
  */
 
@@ -293,6 +308,7 @@ populator_new(const struct populator_options *options)
                                               .max_running = options->max_transfers,
                                               .counters = populator->counters,
                                               .is_wanted = transfer_is_wanted,
+                                              .note = transfer_note,
                                               .changed = transfer_changed,
                                               .context = populator};
   const struct work_queue_options queue = {

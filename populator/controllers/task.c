@@ -11,6 +11,9 @@
 #define PENDING_MS 10000
 /* Of one that runs and has not told anything yet. */
 #define PROGRESS_NONE "0.0%"
+/* Of a rollback that has begun, or whose worker before this one may have. */
+#define PROGRESS_BEGUN "0.1%"
+#define PERCENT_BEGUN 0.1
 
 /* One call on its way. */
 struct tasking {
@@ -138,20 +141,49 @@ is_rollback(const struct tasking *t)
   return strcmp(t->task->verb, TASK_ROLLBACK) == 0;
 }
 
-/* The volume is half of each now. That it is in use is told of the worker that was killed over it,
- * for half a minute. */
-static bool
-is_half_rolled_back(const struct tasking *t)
+/* A worker tells of its first percent late, and not at all when it is killed before. So what is on
+ * record when one is about to run tells whether there was another. A version that was changed
+ * meanwhile is not written to: one that was deleted before it began does not begin. */
+bool
+task_note_rollback(struct populator *populator, const struct kube_object *object)
 {
-  const char *progress = progress_of(t->object);
-  return is_rollback(t) && progress && strcmp(progress, PROGRESS_NONE) != 0;
+  const char *before = progress_of(object);
+  if (object->is_deleting && !before)
+    return false;
+  if (before && strcmp(before, PROGRESS_NONE) != 0)
+    return true;
+  CLEANUP(json_object_putp) struct json_object *patch = json_object_new_object();
+  json_put_text(patch, before ? PROGRESS_BEGUN : PROGRESS_NONE, "status", "progress");
+  json_put_text(patch, object->version, "metadata", "resourceVersion");
+  return kube_patch(populator->client, &virtual_machine_volume_rollbacks, object, "status", patch,
+                    NULL) == 0;
+}
+
+/* The volume is half of each now, or may be. That it is in use is told of the worker that was
+ * killed over it, for half a minute. The server is asked: our copy may be older than the note. */
+static int
+is_half_rolled_back(const struct tasking *t, bool *ret_is, struct error **err)
+{
+  CLEANUP(kube_object_releasep) struct kube_object *object = NULL;
+  *ret_is = false;
+  if (!is_rollback(t))
+    return 0;
+  if (kube_get(t->populator->client, t->task->controller->kind, t->object->ns, t->object->name,
+               &object, err) < 0)
+    return -1;
+  const char *progress = progress_of(object);
+  *ret_is = progress && strcmp(progress, PROGRESS_NONE) != 0;
+  return 0;
 }
 
 static int
 take_failure(const struct tasking *t, const struct transfer_view *view, struct error **err)
 {
   int64_t attempts = json_number(t->object->json, "status", "attempts") + 1;
-  if (!(retry_may_pass(view->code) || is_half_rolled_back(t)) || attempts > RETRIES)
+  bool is_half;
+  if (is_half_rolled_back(t, &is_half, err) < 0)
+    return -1;
+  if (!(retry_may_pass(view->code) || is_half) || attempts > RETRIES)
     return fail(t, view->message, err);
   struct json_object *more = json_object_new_object();
   json_put_at(more, json_object_new_int64(attempts), "attempts");
@@ -168,7 +200,9 @@ static int
 write_progress(const struct tasking *t, const struct transfer_view *view, struct error **err)
 {
   const char *before = progress_of(t->object);
-  CLEANUP(freep) char *progress = xasprintf("%.1f%%", view->percent);
+  double least = is_rollback(t) ? PERCENT_BEGUN : 0;
+  CLEANUP(freep)
+  char *progress = xasprintf("%.1f%%", view->percent > least ? view->percent : least);
   struct json_object *more = json_object_new_object();
   if (view->percent >= 0)
     json_put_text(more, progress, "progress");
@@ -210,18 +244,19 @@ advance(const struct tasking *t, int64_t *ret_again_ms, struct error **err)
   return 0;
 }
 
-bool
-task_is_wanted_behind(const struct kube_object *object, const char *verb)
-{
-  return kube_object_has_finalizer(object, FINALIZER_CLEANUP) &&
-         (strcmp(verb, TASK_ROLLBACK) == 0 || strcmp(verb, TASK_DISCARD) == 0);
-}
-
 static bool
 is_over(const struct kube_object *object)
 {
   const char *state = condition_state(object);
   return strcmp(state, "Completed") == 0 || strcmp(state, "Error") == 0;
+}
+
+bool
+task_is_wanted_behind(const struct kube_object *object, const char *verb)
+{
+  bool is_half_done = strcmp(verb, TASK_ROLLBACK) == 0 && progress_of(object) && !is_over(object);
+  return kube_object_has_finalizer(object, FINALIZER_CLEANUP) &&
+         (is_half_done || strcmp(verb, TASK_DISCARD) == 0);
 }
 
 /* Half a rollback is worse than none or all of it: what was begun comes to its end first. */

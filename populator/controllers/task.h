@@ -40,6 +40,9 @@ void task_start(struct populator *populator, const struct controller *controller
 /* Whether a transfer is still to be done though its object is being deleted: what was begun by half
  * is finished, or taken back. */
 bool task_is_wanted_behind(const struct kube_object *object, const char *verb);
+/* Puts on record, right before its worker runs, that a rollback may have begun. The object is the
+ * server's own. False: it could not, and the worker must not run. */
+bool task_note_rollback(struct populator *populator, const struct kube_object *object);
 
 int task_reconcile(const struct task *task, struct populator *populator,
                    const struct kube_object *object, int64_t *ret_again_ms, struct error **err);

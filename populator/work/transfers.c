@@ -153,6 +153,12 @@ is_wanted(struct transfer *transfer)
                                           transfer->verb);
 }
 
+static bool
+note(struct transfer *transfer)
+{
+  return transfer->all->options.note(transfer->all->options.context, transfer->key, transfer->verb);
+}
+
 static void
 set_outdated(struct transfer *transfer)
 {
@@ -173,10 +179,10 @@ win(struct transfer *transfer, struct kube_lease *lease)
     bool is_held = false;
     if (kube_lease_try(lease, &is_held, &failure) == 0 && is_held) {
       bool is_ours = is_wanted(transfer);
-      if (is_ours && !has_waited)
+      if (is_ours && !has_waited && note(transfer))
         return true;
       (void)kube_lease_release(lease, NULL);
-      if (is_ours) {
+      if (is_ours && has_waited) {
         leave_place(transfer);
         set_outdated(transfer);
         return false;

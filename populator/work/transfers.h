@@ -23,6 +23,9 @@ struct transfers_options {
   /* Asked, by a thread of its own, once the lease is ours: whether it is still to be done. Another
    * populator may have finished it just before. It must ask the server, not a copy. */
   bool (*is_wanted)(void *context, const char *key, const char *verb);
+  /* Asked likewise, right before it runs: puts on record that it does. False: it could not, and
+   * nothing runs until it can. */
+  bool (*note)(void *context, const char *key, const char *verb);
   /* Called, by a thread of its own, whenever there may be something new to see. */
   void (*changed)(void *context, const char *key);
   void *context;

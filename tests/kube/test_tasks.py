@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exports and rollbacks."""
 
+import json
 import os
 import subprocess
 import threading
@@ -248,3 +249,26 @@ def test_a_rollback_is_refused_while_the_volume_is_in_use(copy, cluster):
         kubectl.until(lambda: kubectl.state(ROLLBACK, "back") == "Error", "Error")
         assert "in use" in kubectl.message(ROLLBACK, "back")
         assert volume.read(0, 4096) == b"\xff" * 4096
+
+
+def leave_rollback(populator, progress):
+    """As a populator leaves it that is killed while its worker runs."""
+    populator.kill()
+    back = task("VirtualMachineVolumeRollback", "back", pvcName="copy", volumeSnapshotName="before")
+    back["metadata"]["finalizers"] = [f"imprint.{kubectl.GROUP}/cleanup"]
+    kubectl.apply(back)
+    kubectl.run("patch", ROLLBACK, "back", "--subresource=status", "--type=merge", "-p",
+                json.dumps({"status": {"state": "Creating", "progress": progress}}))
+
+
+def test_a_rollback_that_died_within_its_first_percent_comes_to_its_end(copy, populator, disk, bytes_of, cluster):
+    """What Ceph still knows of the worker that died is not taken for somebody who uses the volume."""
+    snapshot("before", "copy")
+    with cluster.volume(copy) as volume:
+        volume.write(b"\xff" * (1 << 20), 0)
+        leave_rollback(populator, "0.0%")
+        populator.start()
+        kubectl.until(lambda: any("Retried" in event and "in use" in event for event in kubectl.events("back")), "told")
+        assert kubectl.state(ROLLBACK, "back") == "Creating"
+    kubectl.await_state(ROLLBACK, "back", "Completed", timeout_s=90)
+    assert bytes_of(copy, 64 << 20) == disk["raw"]
