@@ -66,6 +66,32 @@ make_job(struct populator *populator, const struct kube_object *object,
   return r;
 }
 
+static int
+is_snapshot_gone(struct populator *populator, const struct kube_object *object, bool *ret_is,
+                 struct error **err)
+{
+  CLEANUP(kube_object_releasep) struct kube_object *snapshot = NULL;
+  CLEANUP(error_freep) struct error *failure = NULL;
+  *ret_is =
+      kube_get(populator->client, &kube_volume_snapshots, object->ns,
+               json_text(object->json, "spec", "volumeSnapshotName"), &snapshot, &failure) < 0;
+  if (*ret_is && failure->code != ERROR_NOT_FOUND)
+    return error_set(err, failure->code, "%s", failure->message);
+  return 0;
+}
+
+static int
+is_lost(struct populator *populator, const struct kube_object *object, bool *ret_is,
+        struct error **err)
+{
+  CLEANUP(kube_object_releasep)
+  struct kube_object *claim =
+      kube_mirror_get(populator->claims, object->ns, json_text(object->json, "spec", "pvcName"));
+  const char *phase = claim ? json_text(claim->json, "status", "phase") : NULL;
+  *ret_is = !claim || (phase && strcmp(phase, "Lost") == 0);
+  return *ret_is ? 0 : is_snapshot_gone(populator, object, ret_is, err);
+}
+
 static const struct task task = {
     .controller = &rollback_controller,
     .verb = TASK_ROLLBACK,
@@ -75,6 +101,7 @@ static const struct task task = {
     .error = "RollbackIsInError",
     .done = "the volume is as its snapshot has it",
     .job = make_job,
+    .is_lost = is_lost,
 };
 
 static int

@@ -106,21 +106,57 @@ write_begun(const struct tasking *t, struct json_object *job, struct error **err
 }
 
 static int
+release(const struct tasking *t, struct error **err)
+{
+  transfers_forget(t->populator->transfers, t->key);
+  return kube_remove_finalizer(t->populator->client, t->task->controller->kind, t->object,
+                               FINALIZER_CLEANUP, err);
+}
+
+/* One that is being deleted would wait for ever for what is gone, and its namespace with it. */
+static int
+give_up_if_lost(const struct tasking *t, const char *reason, bool *ret_is_given_up,
+                struct error **err)
+{
+  *ret_is_given_up = false;
+  if (!t->object->is_deleting || !t->task->is_lost)
+    return 0;
+  if (t->task->is_lost(t->populator, t->object, ret_is_given_up, err) < 0)
+    return -1;
+  if (!*ret_is_given_up)
+    return 0;
+  kube_event_tell(t->populator->events, t->task->controller->kind, t->object, KUBE_EVENT_WARNING,
+                  "NotEnded", "%s: it was deleted and is given up, begun but not ended", reason);
+  return release(t, err);
+}
+
+/* There is no job. */
+static int
+take_refusal(const struct tasking *t, const struct error *failure, int64_t *ret_again_ms,
+             struct error **err)
+{
+  bool is_given_up;
+  if (failure->code == ERROR_INVALID_ARGUMENT || failure->code == ERROR_FAILED_PRECONDITION)
+    return fail(t, failure->message, err);
+  if (failure->code != ERROR_UNAVAILABLE)
+    return error_set(err, failure->code, "%s", failure->message);
+  if (give_up_if_lost(t, failure->message, &is_given_up, err) < 0)
+    return -1;
+  if (is_given_up)
+    return 0;
+  *ret_again_ms = PENDING_MS;
+  kube_event_tell(t->populator->events, t->task->controller->kind, t->object, KUBE_EVENT_WARNING,
+                  t->task->pending, "%s", failure->message);
+  return write_status(t, "Pending", t->task->pending, failure->message, NULL, err);
+}
+
+static int
 start(const struct tasking *t, int64_t *ret_again_ms, struct error **err)
 {
   CLEANUP(error_freep) struct error *failure = NULL;
   struct json_object *job;
-  if (t->task->job(t->populator, t->object, &job, &failure) < 0) {
-    if (failure->code == ERROR_UNAVAILABLE) {
-      *ret_again_ms = PENDING_MS;
-      kube_event_tell(t->populator->events, t->task->controller->kind, t->object,
-                      KUBE_EVENT_WARNING, t->task->pending, "%s", failure->message);
-      return write_status(t, "Pending", t->task->pending, failure->message, NULL, err);
-    }
-    if (failure->code == ERROR_INVALID_ARGUMENT || failure->code == ERROR_FAILED_PRECONDITION)
-      return fail(t, failure->message, err);
-    return error_set(err, failure->code, "%s", failure->message);
-  }
+  if (t->task->job(t->populator, t->object, &job, &failure) < 0)
+    return take_refusal(t, failure, ret_again_ms, err);
   if (write_begun(t, job, err) < 0) {
     json_object_put(job);
     return -1;
@@ -277,11 +313,7 @@ let_go(const struct tasking *t, int64_t *ret_again_ms, struct error **err)
   if (t->task->clean_up &&
       t->task->clean_up(t->populator, t->object, &is_clean, ret_again_ms, err) < 0)
     return -1;
-  if (!is_clean)
-    return 0;
-  transfers_forget(t->populator->transfers, t->key);
-  return kube_remove_finalizer(t->populator->client, t->task->controller->kind, t->object,
-                               FINALIZER_CLEANUP, err);
+  return is_clean ? release(t, err) : 0;
 }
 
 int

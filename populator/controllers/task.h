@@ -24,6 +24,9 @@ struct task {
    * FAILED_PRECONDITION: it cannot be done. */
   int (*job)(struct populator *populator, const struct kube_object *object,
              struct json_object **ret_job, struct error **err);
+  /* Whether what it works on is gone for good, so that what was begun can never end. Or NULL. */
+  int (*is_lost)(struct populator *populator, const struct kube_object *object, bool *ret_is,
+                 struct error **err);
   /* What the status tells of a job that is about to begin. Or NULL. */
   void (*describe)(struct json_object *job, struct json_object *status);
   /* What it tells of one that is done, by what the worker said last. Or NULL. */

@@ -261,6 +261,20 @@ def leave_rollback(populator, progress):
                 json.dumps({"status": {"state": "Creating", "progress": progress}}))
 
 
+@pytest.mark.parametrize("gone", ["pvc", "volumesnapshot"])
+def test_a_rollback_that_can_never_end_can_be_deleted(populator, gone):
+    kubectl.apply(kubectl.claim("copy", "8Mi"))
+    kubectl.await_bound("copy")
+    snapshot("before", "copy")
+    leave_rollback(populator, "50.0%")
+    kubectl.delete(ROLLBACK, "back", wait=False)
+    kubectl.delete(gone, {"pvc": "copy", "volumesnapshot": "before"}[gone])
+    populator.start()
+    kubectl.until(lambda: kubectl.get(ROLLBACK, "back") is None, "it is gone")
+    kubectl.until(lambda: any("NotEnded" in event and "there is no" in event for event in kubectl.events("back")),
+                  "told")
+
+
 def test_a_rollback_that_died_within_its_first_percent_comes_to_its_end(copy, populator, disk, bytes_of, cluster):
     """What Ceph still knows of the worker that died is not taken for somebody who uses the volume."""
     snapshot("before", "copy")
