@@ -75,6 +75,23 @@ fail(struct populator *populator, const struct kube_object *object, const char *
   return 0;
 }
 
+/* What may pass is told, and looked at again. */
+static int
+take_failure(struct populator *populator, const struct kube_object *object,
+             const struct error *failure, int64_t *ret_again_ms, struct error **err)
+{
+  if (failure->code == ERROR_INVALID_ARGUMENT || failure->code == ERROR_FAILED_PRECONDITION)
+    return fail(populator, object, failure->message, err);
+  if (failure->code == ERROR_ABORTED || failure->code == ERROR_CANCELLED)
+    return error_set(err, failure->code, "%s", failure->message);
+  const struct verdict pending = {
+      .state = "Pending", .reason = "VmvExportIsInPending", .message = failure->message};
+  *ret_again_ms = PENDING_MS;
+  kube_event_tell(populator->events, kind, object, KUBE_EVENT_WARNING, pending.reason, "%s",
+                  failure->message);
+  return write_status(populator, object, &pending, NULL, err);
+}
+
 /* ---- the steps --------------------------------------------------------------------------------
  */
 
@@ -85,18 +102,8 @@ find_volume(struct populator *populator, const struct kube_object *object, int64
   CLEANUP(error_freep) struct error *failure = NULL;
   struct bound_volume volume = {0};
   char size[QUANTITY_TEXT_BYTES];
-  if (export_source_find(populator, object, &volume, &failure) < 0) {
-    if (failure->code == ERROR_INVALID_ARGUMENT || failure->code == ERROR_FAILED_PRECONDITION)
-      return fail(populator, object, failure->message, err);
-    if (failure->code != ERROR_UNAVAILABLE)
-      return error_set(err, failure->code, "%s", failure->message);
-    const struct verdict pending = {
-        .state = "Pending", .reason = "VmvExportIsInPending", .message = failure->message};
-    *ret_again_ms = PENDING_MS;
-    kube_event_tell(populator->events, kind, object, KUBE_EVENT_WARNING, pending.reason, "%s",
-                    failure->message);
-    return write_status(populator, object, &pending, NULL, err);
-  }
+  if (export_source_find(populator, object, &volume, &failure) < 0)
+    return take_failure(populator, object, failure, ret_again_ms, err);
   const struct verdict creating = {
       .state = "Creating", .reason = "VmvExportIsCreating", .message = "a snapshot is taken"};
   struct json_object *more = json_object_new_object();
@@ -116,16 +123,15 @@ take_snapshot(struct populator *populator, const struct kube_object *object, cha
 }
 
 static int
-complete(struct populator *populator, const struct kube_object *object, struct error **err)
+complete(struct populator *populator, const struct kube_object *object, int64_t *ret_again_ms,
+         struct error **err)
 {
   CLEANUP(error_freep) struct error *failure = NULL;
   CLEANUP(freep) char *handle = NULL;
-  if (take_snapshot(populator, object, &handle, &failure) < 0) {
-    if (failure->code == ERROR_NOT_FOUND || failure->code == ERROR_INVALID_ARGUMENT ||
-        failure->code == ERROR_FAILED_PRECONDITION)
-      return fail(populator, object, failure->message, err);
-    return error_set(err, failure->code, "%s", failure->message);
-  }
+  if (take_snapshot(populator, object, &handle, &failure) < 0)
+    return failure->code == ERROR_NOT_FOUND
+               ? fail(populator, object, failure->message, err)
+               : take_failure(populator, object, failure, ret_again_ms, err);
   CLEANUP(freep)
   char *url = xasprintf("%s/v1/namespaces/%s/exports/%s", populator->download_url, object->ns,
                         object->name);
@@ -182,5 +188,5 @@ local_export_reconcile(struct populator *populator, const struct kube_object *ob
     return kube_add_finalizer(populator->client, kind, object, FINALIZER_CLEANUP, err);
   if (!json_text(object->json, "status", "volumeHandle"))
     return find_volume(populator, object, ret_again_ms, err);
-  return complete(populator, object, err);
+  return complete(populator, object, ret_again_ms, err);
 }

@@ -130,7 +130,8 @@ give_up_if_lost(const struct tasking *t, const char *reason, bool *ret_is_given_
   return release(t, err);
 }
 
-/* There is no job. */
+/* There is no job. Whatever else it is, a Secret that may not be read, say, is told: it may pass.
+ */
 static int
 take_refusal(const struct tasking *t, const struct error *failure, int64_t *ret_again_ms,
              struct error **err)
@@ -138,7 +139,7 @@ take_refusal(const struct tasking *t, const struct error *failure, int64_t *ret_
   bool is_given_up;
   if (failure->code == ERROR_INVALID_ARGUMENT || failure->code == ERROR_FAILED_PRECONDITION)
     return fail(t, failure->message, err);
-  if (failure->code != ERROR_UNAVAILABLE)
+  if (failure->code == ERROR_ABORTED || failure->code == ERROR_CANCELLED)
     return error_set(err, failure->code, "%s", failure->message);
   if (give_up_if_lost(t, failure->message, &is_given_up, err) < 0)
     return -1;

@@ -20,8 +20,8 @@ struct task {
   const char *error;
   const char *done; /* what is told when it is completed */
   bool tells_ready; /* its status has readyToUse and errorMessage */
-  /* The worker's job. UNAVAILABLE: something is not there yet; INVALID_ARGUMENT and
-   * FAILED_PRECONDITION: it cannot be done. */
+  /* The worker's job. INVALID_ARGUMENT and FAILED_PRECONDITION: it cannot be done; ABORTED and
+   * CANCELLED: nothing is known; all else: something is missing that may come. */
   int (*job)(struct populator *populator, const struct kube_object *object,
              struct json_object **ret_job, struct error **err);
   /* Whether what it works on is gone for good, so that what was begun can never end. Or NULL. */

@@ -17,6 +17,7 @@ from control_plane import restart_api_server
 
 STATUSES = (429, 500, 503, 504)
 SPACE = "imprint-system"
+EXPORT = "virtualmachinevolumeexport"
 WRITES = ("PATCH", "POST", "PUT", "DELETE")
 
 
@@ -88,6 +89,22 @@ def test_a_forgotten_version(front, behind, server, disk, bytes_of):
     assert bytes_of(kubectl.await_bound("copy"), 64 << 20) == disk["raw"]
     kubectl.until(lambda: kubectl.get("virtualmachineimage", "dropped") is None, "it is gone")
     assert front.expired
+
+
+def test_an_export_tells_of_a_secret_that_may_not_be_read(front, behind, server, s3):
+    have_image(server)
+    kubectl.apply(*claims(["copy"]))
+    kubectl.await_bound("copy")
+    front.refuse = lambda request: 403 if "/secrets/" in request.path else None
+    store = {"bucketName": "vm-images", "objectName": "out", "endpoint": s3["endpoint"], "secretRef": "store"}
+    kubectl.apply({"apiVersion": f"{kubectl.GROUP}/v1alpha1", "kind": "VirtualMachineVolumeExport",
+                   "metadata": {"name": "out"}, "spec": {"pvcName": "copy", "objectStore": store}})
+    kubectl.until(lambda: kubectl.state(EXPORT, "out") == "Pending", "it waits")
+    message = kubectl.message(EXPORT, "out")
+    assert message.startswith("spec.objectStore.secretRef: ") and "a made up refusal" in message
+    kubectl.until(lambda: any("a made up refusal" in event for event in kubectl.events("out")), "told")
+    front.refuse = lambda request: None
+    kubectl.await_state(EXPORT, "out", "Completed")
 
 
 class Applier:

@@ -67,6 +67,18 @@ def assert_equal(path, disk, form="qcow2"):
                    check=True)
 
 
+def test_one_that_ceph_does_not_serve_yet_waits_and_says_so(copy, controller):
+    controller.kill()
+    try:
+        kubectl.apply(kept("out", pvcName="copy"))
+        kubectl.until(lambda: kubectl.state(EXPORT, "out") == "Pending", "it waits")
+        assert kubectl.message(EXPORT, "out")
+        kubectl.until(lambda: any("VmvExportIsInPending" in event for event in kubectl.events("out")), "told")
+    finally:
+        controller.start()
+    kubectl.await_state(EXPORT, "out", "Completed")
+
+
 def test_an_export_is_fetched(copy, curl, disk, tmp_path):
     kubectl.apply(kept("out", pvcName="copy"))
     export = kubectl.await_state(EXPORT, "out", "Completed")
