@@ -6,6 +6,7 @@
 #include "lib/base/memory.h"
 #include "populator/controllers/attributes_class.h"
 #include "populator/controllers/claim_making.h"
+#include "populator/objects/condition.h"
 #include "populator/objects/quantity.h"
 #include "populator/objects/storage_class.h"
 #include "populator/work/volumes.h"
@@ -197,6 +198,19 @@ image_claim_bind(struct populator *populator, const struct image_claim *claim,
   return error_set(err, failure->code, "%s", failure->message);
 }
 
+/* Whether its volume is a PersistentVolume's, whose reclaim policy says what becomes of it. Where
+ * the claim went first, as with its namespace, the image tells: it is bound before it is Available.
+ */
+static int
+is_handed_over(struct populator *populator, const struct kube_object *image,
+               const struct kube_object *claim, bool *ret_is, struct error **err)
+{
+  if (claim)
+    return claim_making_is_handed_over(populator, claim, ret_is, err);
+  *ret_is = strcmp(condition_state(image), "Available") == 0;
+  return 0;
+}
+
 int
 image_claim_remove(struct populator *populator, const struct kube_object *image, const char *handle,
                    struct error **err)
@@ -204,14 +218,14 @@ image_claim_remove(struct populator *populator, const struct kube_object *image,
   CLEANUP(freep) char *name = image_claim_name(image);
   CLEANUP(kube_object_releasep) struct kube_object *claim = NULL;
   CLEANUP(error_freep) struct error *failure = NULL;
-  bool is_over = false;
+  bool is_over;
   if (kube_get(populator->client, &kube_persistent_volume_claims, image->ns, name, &claim,
                &failure) < 0 &&
       failure->code != ERROR_NOT_FOUND)
     return error_set(err, failure->code, "%s", failure->message);
   const char *controller = claim ? kube_object_controller(claim) : NULL;
   bool is_ours = controller && strcmp(controller, image->uid) == 0;
-  if (is_ours && claim_making_is_handed_over(populator, claim, &is_over, err) < 0)
+  if (is_handed_over(populator, image, is_ours ? claim : NULL, &is_over, err) < 0)
     return -1;
   if (handle && !is_over && volumes_delete(populator->controller, handle, err) < 0)
     return -1;

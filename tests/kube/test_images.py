@@ -233,3 +233,18 @@ def test_credentials_in_a_url_are_not_shown(server):
     image = kubectl.get(VMIM, "signed")
     assert "hunter" not in str(image["status"]) + str(kubectl.events("signed"))
     assert image["status"]["source"] == server.url("/disk.qcow2")
+
+
+def test_what_is_to_be_retained_is_when_the_claim_goes_first(server, cluster):
+    kubectl.apply(kubectl.storage_class("retained", reclaimPolicy="Retain"),
+                  kubectl.image("base", {"http": server.url("/other.raw")}, storageClassName="retained"))
+    kubectl.await_state("virtualmachineimage", "base", "Available")
+    handle = kubectl.await_bound("base-image-pvc")
+    volume = kubectl.get("pvc", "base-image-pvc")["spec"]["volumeName"]
+    kubectl.delete("pvc", "base-image-pvc")
+    kubectl.delete("virtualmachineimage", "base")
+    with cluster.volume(handle, read_only=True) as image:
+        assert image.size() == 4 << 20
+    kubectl.run("patch", "pv", volume, "-p", '{"spec": {"persistentVolumeReclaimPolicy": "Delete"}}')
+    kubectl.until(lambda: kubectl.get("pv", volume) is None, "the volume is gone")
+    kubectl.run("delete", "storageclass", "retained", "--wait=false")
