@@ -4,6 +4,7 @@
 #include "populator/controllers/upload_record.h"
 
 #include <inttypes.h>
+#include <string.h>
 #include <sys/random.h>
 
 #include "lib/base/memory.h"
@@ -99,6 +100,26 @@ beginning_json(const struct upload_beginning *beginning)
   return upload;
 }
 
+/* The object may have been deleted, and what is on record of it removed, before the volume was
+ * made: nobody else knows of it then. One that is deleted later is cleaned up after by its record.
+ */
+static int
+drop_if_orphaned(struct populator *populator, const struct upload_kind *kind,
+                 const struct kube_object *object, const char *handle, struct error **err)
+{
+  CLEANUP(kube_object_releasep) struct kube_object *now = NULL;
+  CLEANUP(error_freep) struct error *failure = NULL;
+  if (kube_get(populator->client, kind->kind, object->ns, object->name, &now, &failure) < 0 &&
+      failure->code != ERROR_NOT_FOUND)
+    return error_set(err, failure->code, "%s", failure->message);
+  if (now && !now->is_deleting && strcmp(now->uid, object->uid) == 0)
+    return 0;
+  if (volumes_delete(populator->controller, handle, err) < 0)
+    return -1;
+  return error_set(err, ERROR_NOT_FOUND, "%s '%s/%s' was deleted", kind->kind->kind, object->ns,
+                   object->name);
+}
+
 /* What is kept as it is. */
 static int
 begin_kept(struct populator *populator, const struct upload_kind *kind,
@@ -106,7 +127,8 @@ begin_kept(struct populator *populator, const struct upload_kind *kind,
 {
   CLEANUP(freep) char *handle = NULL;
   if (kind->drop_volume(populator, object, err) < 0 ||
-      make_volume(populator, kind, object, size, &handle, err) < 0)
+      make_volume(populator, kind, object, size, &handle, err) < 0 ||
+      drop_if_orphaned(populator, kind, object, handle, err) < 0)
     return -1;
   struct json_object *upload = json_object_new_object();
   json_put_text(upload, handle, "handle");

@@ -14,6 +14,7 @@ import chart_pod
 import kubectl
 from api_front import ApiFront
 from control_plane import restart_api_server
+from upload_client import Client
 
 STATUSES = (429, 500, 503, 504)
 SPACE = "imprint-system"
@@ -105,6 +106,22 @@ def test_an_export_tells_of_a_secret_that_may_not_be_read(front, behind, server,
     kubectl.until(lambda: any("a made up refusal" in event for event in kubectl.events("out")), "told")
     front.refuse = lambda request: None
     kubectl.await_state(EXPORT, "out", "Completed")
+
+
+def test_an_upload_to_an_image_that_goes_meanwhile_leaves_nothing(front, behind, tokens, sent, cluster):
+    """It is on record, and cleaned up after by that, before its volume is made."""
+    gone = []
+
+    def answered(request):
+        if request.path.endswith(f"/{sent}/status") and b'"size"' in request.body and not gone:
+            gone.append(sent)
+            kubectl.delete("virtualmachineimage", sent)
+
+    front.answered = answered
+    file = b"\xfd7zXZ\0" + bytes(1 << 20)  # which is kept first
+    status, _, answer = Client(behind, tokens["editor"]).piece(sent, file, 0, 999)
+    assert gone and status == 404, (status, answer)
+    assert not cluster.images(os.environ["POOL"])
 
 
 class Applier:

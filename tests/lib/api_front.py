@@ -30,6 +30,7 @@ class ApiFront:
             self.address = file.read().strip()
         self.trust = ssl.create_default_context(cafile=os.path.join(kube, "pki", "ca.crt"))
         self.refuse = lambda request: None
+        self.answered = lambda request: None  # called before an answer of the API server is handed on
         self.refused = []       # statuses
         self.expired = 0        # answers that the version asked for is no longer known
         self.is_cut_off = False
@@ -91,6 +92,7 @@ class ApiFront:
         headers = {name: value for name, value in request.headers.items() if name not in ON_THE_WAY_ONLY}
         connection.request(request.method, request.target, request.body or None, headers)
         answer = connection.getresponse()
+        self.answered(request)
         reply.head(answer.status, {"Content-Type": answer.getheader("Content-Type", "text/plain"),
                                    "Transfer-Encoding": "chunked"})
         while piece := answer.read1(PIECE):
