@@ -4,13 +4,19 @@
 #include "lib/base/memory.h"
 #include "populator/controllers/credentials.h"
 
-/* Endpoint, region and credentials go together: keys of one store are never sent to another. */
+/* Where no store is named, it is the installation's. Its keys are never sent to another one, but
+ * those of the user may go there. */
 static int
 add_own(struct populator *populator, const struct object_store_place *place,
         struct json_object *job, struct error **err)
 {
   const char *endpoint = json_text(place->store, "endpoint");
   const char *region = json_text(place->store, "region");
+  const struct object_store *installed = &populator->object_store;
+  if (!endpoint && installed->endpoint) {
+    endpoint = installed->endpoint;
+    region = region ? region : installed->region;
+  }
   CLEANUP(freep) char *secret_field = xasprintf("%s.secretRef", place->field);
   if (endpoint)
     json_put_text(job, endpoint, "s3-endpoint");

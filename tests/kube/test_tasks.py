@@ -137,6 +137,10 @@ def test_the_store_of_the_installation(populator, another_populator, s3, disk, t
     with another_populator("stored", "--object-store", s3["endpoint"], "--object-store-secret", "installed"):
         kubectl.run("apply", "-f", "-", stdin=ASKED_FOR)
         kubectl.await_state(EXPORT, "export", "Completed")
+        own = {"bucketName": "vm-image", "objectName": "by-own-keys", "secretRef": "store"}
+        kubectl.apply(task("VirtualMachineVolumeExport", "own", pvcName="mydisk", objectStore=own))
+        kubectl.await_state(EXPORT, "own", "Completed")
+    assert s3["client"].head_object(Bucket="vm-image", Key="by-own-keys")["ContentLength"]
     path = tmp_path / "mydisk"
     s3["client"].download_file("vm-image", "mydisk", str(path))
     with open(disk["raw_path"], "rb") as raw:
