@@ -124,7 +124,7 @@ static int
 put_class(struct populator *populator, struct json_object *asked,
           const struct data_volume_content *content, struct json_object *spec, struct error **err)
 {
-  const char *name = json_text(asked, "storageClassName");
+  const char *name = storage_class_asked(asked);
   CLEANUP(kube_object_releasep)
   struct kube_object *storage_class = name ? kube_mirror_get(populator->storage_classes, "", name)
                                            : choose_class(populator, content);

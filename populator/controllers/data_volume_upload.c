@@ -62,8 +62,7 @@ find_class(struct populator *populator, const struct kube_object *volume,
   struct kube_object *claim = kube_mirror_get(populator->claims, volume->ns, volume->name);
   if (claim)
     return data_volume_claim_class(populator, claim, ret_class, err);
-  return storage_class_find(populator->storage_classes, json_text(asked, "storageClassName"),
-                            ret_class, err);
+  return storage_class_find(populator->storage_classes, storage_class_asked(asked), ret_class, err);
 }
 
 /* The claim is there, and says how large it is. */

@@ -17,11 +17,12 @@ image_claim_name(const struct kube_object *image)
   return xasprintf("%s-image-pvc", image->name);
 }
 
-static const char *
-class_name(const struct kube_object *image)
+const char *
+image_claim_class(const struct kube_object *image)
 {
-  const char *name = json_text(image->json, "spec", "storageClassName");
-  return name ? name : json_text(image->json, "spec", "pvc", "storageClassName");
+  struct json_object *spec = json_at(image->json, "spec");
+  const char *name = storage_class_asked(spec);
+  return name ? name : storage_class_asked(json_at(spec, "pvc"));
 }
 
 /* What is asked for, or what the content needs; never less than that. */
@@ -130,8 +131,8 @@ image_claim_open(struct populator *populator, const struct kube_object *image,
                  uint64_t virtual_bytes, struct image_claim *ret_claim, struct error **err)
 {
   struct image_claim claim = {0};
-  int r =
-      storage_class_find(populator->storage_classes, class_name(image), &claim.storage_class, err);
+  int r = storage_class_find(populator->storage_classes, image_claim_class(image),
+                             &claim.storage_class, err);
   if (r < 0)
     error_add_place(err, "spec.storageClassName");
   if (r == 0 && !storage_class_is_of(claim.storage_class, populator->driver))

@@ -17,6 +17,8 @@ struct image_claim {
 
 /* To be freed. */
 char *image_claim_name(const struct kube_object *image);
+/* The name of its class; NULL: the default. */
+const char *image_claim_class(const struct kube_object *image);
 
 /* Finds or makes the claim. virtual_bytes is 0 where it cannot be told in advance: then
  * spec.pvc.resources.requests.storage counts. FAILED_PRECONDITION or INVALID_ARGUMENT names the

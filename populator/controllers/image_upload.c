@@ -47,10 +47,7 @@ static int
 find_class(struct populator *populator, const struct kube_object *image,
            struct kube_object **ret_class, struct error **err)
 {
-  const char *name = json_text(image->json, "spec", "storageClassName");
-  return storage_class_find(populator->storage_classes,
-                            name ? name : json_text(image->json, "spec", "pvc", "storageClassName"),
-                            ret_class, err);
+  return storage_class_find(populator->storage_classes, image_claim_class(image), ret_class, err);
 }
 
 static struct json_object *

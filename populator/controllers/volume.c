@@ -6,6 +6,7 @@
 
 #include "lib/base/memory.h"
 #include "populator/controllers/claim_wait.h"
+#include "populator/controllers/image_claim.h"
 #include "populator/controllers/origin.h"
 #include "populator/objects/condition.h"
 #include "populator/objects/quantity.h"
@@ -109,9 +110,8 @@ modes_of(const struct kube_object *volume)
 static const char *
 class_of(const struct kube_object *volume, const struct kube_object *image)
 {
-  const char *name = json_text(volume->json, "spec", "pvc", "storageClassName");
-  name = name ? name : json_text(image->json, "spec", "storageClassName");
-  return name ? name : json_text(image->json, "spec", "pvc", "storageClassName");
+  const char *name = storage_class_asked(json_at(volume->json, "spec", "pvc"));
+  return name ? name : image_claim_class(image);
 }
 
 /* A claim of another class would wait forever. */

@@ -38,6 +38,13 @@ storage_class_find(struct kube_mirror *classes, const char *name, struct kube_ob
                    "no storageClassName is given and no StorageClass is the default");
 }
 
+const char *
+storage_class_asked(struct json_object *spec)
+{
+  const char *name = json_text(spec, "storageClassName");
+  return name && *name ? name : NULL;
+}
+
 struct kube_object *
 storage_class_virt_default(struct kube_mirror *classes)
 {

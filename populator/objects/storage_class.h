@@ -9,6 +9,9 @@
  * when there is none. */
 int storage_class_find(struct kube_mirror *classes, const char *name,
                        struct kube_object **ret_class, struct error **err);
+/* What a kind of ours, or a DataVolume, has as storageClassName: "" names none, as if it was left
+ * out. NULL then. In claims themselves "" means no class at all; this is not for those. */
+const char *storage_class_asked(struct json_object *spec);
 /* The one that KubeVirt prefers for virtual machines, or NULL. A reference. */
 struct kube_object *storage_class_virt_default(struct kube_mirror *classes);
 /* The only one of that driver; NULL when there are none or several. A reference. */

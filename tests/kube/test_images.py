@@ -5,6 +5,7 @@ import hashlib
 import json
 import socket
 
+import golden
 import kubectl
 
 VMIM = "virtualmachineimage"
@@ -248,3 +249,22 @@ def test_what_is_to_be_retained_is_when_the_claim_goes_first(server, cluster):
     kubectl.run("patch", "pv", volume, "-p", '{"spec": {"persistentVolumeReclaimPolicy": "Delete"}}')
     kubectl.until(lambda: kubectl.get("pv", volume) is None, "the volume is gone")
     kubectl.run("delete", "storageclass", "retained", "--wait=false")
+
+
+def test_an_empty_class_is_the_default_one(server):
+    """Of images, of volumes and of DataVolumes."""
+    mark = "storageclass.kubernetes.io/is-default-class"
+    kubectl.run("annotate", "storageclass", "rbd", f"{mark}=true")
+    kubectl.apply(
+        kubectl.image("base", {"http": server.url("/other.raw")}, storageClassName="",
+                      pvc={"storageClassName": ""}),
+        {"apiVersion": f"{kubectl.GROUP}/v1alpha1", "kind": "VirtualMachineVolume", "metadata": {"name": "copy"},
+         "spec": {"virtualMachineImage": {"name": "base"}, "pvc": {"storageClassName": ""}}},
+        *(golden.item("DataVolume", name, {"source": {"http": {"url": server.url("/other.raw")}},
+                                           name: {"storageClassName": "",
+                                                  "resources": {"requests": {"storage": "8Mi"}}}})
+          for name in ("storage", "pvc")))
+    for claim in ("base-image-pvc", "copy-vmv-pvc", "storage", "pvc"):
+        kubectl.await_bound(claim)
+        assert kubectl.get("pvc", claim)["spec"]["storageClassName"] == "rbd"
+    kubectl.run("annotate", "storageclass", "rbd", f"{mark}-")
