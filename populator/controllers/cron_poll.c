@@ -169,7 +169,7 @@ ask(struct populator *populator, const struct kube_object *cron, struct error **
   struct json_object *source = cron_poll_source(cron);
   CLEANUP(freep) char *key = key_of(cron->ns, cron->name);
   struct json_object *job;
-  if (import_source_job(populator, cron->ns, source, &job, err) < 0)
+  if (import_source_job(populator, cron->ns, source, "spec.template.spec.source", &job, err) < 0)
     return -1;
   json_put_at(job, json_object_new_int(RETRIES), "retries"); /* it is asked again anyway */
   json_put_at(job, json_object_new_int(STALL_S), "stall");

@@ -74,9 +74,11 @@ put_access(bool is_storage, struct json_object *spec)
 }
 
 static int
-put_size(const struct data_volume_content *content, struct json_object *spec, struct error **err)
+put_size(const struct data_volume_content *content, bool is_storage, struct json_object *spec,
+         struct error **err)
 {
-  static const char field[] = "resources.requests.storage";
+  const char *field = is_storage ? "spec.storage.resources.requests.storage"
+                                 : "spec.pvc.resources.requests.storage";
   char asked[QUANTITY_TEXT_BYTES];
   char needed[QUANTITY_TEXT_BYTES];
   uint64_t bytes;
@@ -121,24 +123,25 @@ choose_class(struct populator *populator, const struct data_volume_content *cont
 }
 
 static int
-put_class(struct populator *populator, struct json_object *asked,
+put_class(struct populator *populator, const struct kube_object *volume,
           const struct data_volume_content *content, struct json_object *spec, struct error **err)
 {
+  bool is_storage;
+  struct json_object *asked = data_volume_spec_claim(volume, &is_storage);
+  const char *field = is_storage ? "spec.storage.storageClassName" : "spec.pvc.storageClassName";
   const char *name = storage_class_asked(asked);
   CLEANUP(kube_object_releasep)
   struct kube_object *storage_class = name ? kube_mirror_get(populator->storage_classes, "", name)
                                            : choose_class(populator, content);
   if (!storage_class && name)
-    return error_set(err, ERROR_UNAVAILABLE, "storageClassName: there is no StorageClass '%s'",
-                     name);
+    return error_set(err, ERROR_UNAVAILABLE, "%s: there is no StorageClass '%s'", field, name);
   if (!storage_class)
     return error_set(err, ERROR_UNAVAILABLE,
-                     "storageClassName is needed: no StorageClass of driver %s is the default, nor "
-                     "the only one",
-                     populator->driver);
+                     "%s is needed: no StorageClass of driver %s is the default, nor the only one",
+                     field, populator->driver);
   if (!storage_class_is_of(storage_class, populator->driver))
     return error_set(err, ERROR_INVALID_ARGUMENT,
-                     "storageClassName: StorageClass '%s' is of another driver than %s",
+                     "%s: StorageClass '%s' is of another driver than %s", field,
                      storage_class->name, populator->driver);
   json_put_text(spec, storage_class->name, "storageClassName");
   return 0;
@@ -156,15 +159,17 @@ make_spec(struct populator *populator, const struct kube_object *volume,
     if (value)
       json_put_at(spec, json_copy(value), members[i]);
   }
-  if (put_class(populator, asked, content, spec, err) < 0 ||
-      put_mode(volume, content, spec, err) < 0 || put_size(content, spec, err) < 0)
+  if (put_class(populator, volume, content, spec, err) < 0 ||
+      put_mode(volume, content, spec, err) < 0 || put_size(content, is_storage, spec, err) < 0)
     return -1;
   put_access(is_storage, spec);
   if (kind == DATA_VOLUME_BLANK || kind == DATA_VOLUME_CLAIM)
     return 0; /* the provisioner, or another populator, does it */
   if (json_at(spec, "volumeName"))
     return error_set(err, ERROR_INVALID_ARGUMENT,
-                     "volumeName: a volume is made for this, and none that is there is filled");
+                     "spec.%s.volumeName: a volume is made for this, and none that is there is "
+                     "filled",
+                     is_storage ? "storage" : "pvc");
   json_put_text(spec, data_volumes.group, "dataSourceRef", "apiGroup");
   json_put_text(spec, data_volumes.kind, "dataSourceRef", "kind");
   json_put_text(spec, volume->name, "dataSourceRef", "name");

@@ -59,7 +59,7 @@ start(struct populator *populator, const struct kube_object *volume,
                                    : json_text(source, "http", "checksum");
   struct json_object *job;
   if ((is_upload ? data_volume_upload_job(populator, volume, &job, err)
-                 : import_source_job(populator, volume->ns, source, &job, err)) < 0)
+                 : import_source_job(populator, volume->ns, source, "spec.source", &job, err)) < 0)
     return -1;
   const char *identity = kube_object_annotation(volume, ANNOTATION_IDENTITY);
   if (identity && !is_upload)

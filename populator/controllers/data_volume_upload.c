@@ -45,10 +45,13 @@ check(const struct kube_object *volume, const char *checksum, struct error **err
 }
 
 static struct json_object *
-size(const struct kube_object *volume)
+size(const struct kube_object *volume, const char **ret_field)
 {
   bool is_storage;
-  return json_at(data_volume_spec_claim(volume, &is_storage), "resources", "requests", "storage");
+  struct json_object *asked = data_volume_spec_claim(volume, &is_storage);
+  *ret_field = is_storage ? "spec.storage.resources.requests.storage"
+                          : "spec.pvc.resources.requests.storage";
+  return json_at(asked, "resources", "requests", "storage");
 }
 
 /* The claim's: it was chosen when that was made. */
@@ -84,9 +87,12 @@ make_own_volume(struct populator *populator, const struct kube_object *volume, u
   if (is_large)
     *ret_handle = xstrdup(made.handle);
   made_volume_clear(&made);
-  return is_large ? 0
-                  : error_set(err, ERROR_OUT_OF_RANGE, "the disk is larger than %s of '%s/%s'",
-                              data_volume_upload.size_field, volume->ns, volume->name);
+  if (is_large)
+    return 0;
+  const char *field;
+  (void)size(volume, &field);
+  return error_set(err, ERROR_OUT_OF_RANGE, "the disk is larger than %s of '%s/%s'", field,
+                   volume->ns, volume->name);
 }
 
 static int
@@ -112,7 +118,6 @@ write_status(struct populator *populator, const struct kube_object *volume,
 const struct upload_kind data_volume_upload = {
     .kind = &data_volumes,
     .collection = "datavolumes",
-    .size_field = "resources.requests.storage",
     .once = "a DataVolume is filled once",
     .mirror = mirror,
     .check = check,

@@ -76,7 +76,8 @@ add_place(struct populator *populator, const struct kube_object *object, char **
     const struct object_store_place place = {.store = store,
                                              .field = "spec.objectStore",
                                              .ns = object->ns,
-                                             .secret = json_text(store, "secretRef")};
+                                             .secret = json_text(store, "secretRef"),
+                                             .secret_field = "spec.objectStore.secretRef"};
     return object_store_add(populator, &place, ret_url, job, err);
   }
   if (s3)

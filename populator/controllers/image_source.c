@@ -32,14 +32,21 @@ check_scheme(const char *url, const char *field, const char *const *schemes, str
                    schemes[0]);
 }
 
+/* The Secret's name, alone or as a reference. */
 static const char *
-secret_of(const struct kube_object *image, struct json_object *source)
+secret_at(struct json_object *owner)
 {
-  const char *own = json_text(source, "secretRef");
-  const char *named = json_text(source, "secretRef", "name");
-  const char *common = json_text(image->json, "spec", "secretRef");
-  const char *common_named = json_text(image->json, "spec", "secretRef", "name");
-  return own ? own : named ? named : common ? common : common_named;
+  const char *name = json_text(owner, "secretRef");
+  return name ? name : json_text(owner, "secretRef", "name");
+}
+
+/* The source's own Secret, or else the image's. *ret_field is to be freed: where it stands. */
+static const char *
+secret_of(const struct kube_object *image, const char *member, char **ret_field)
+{
+  const char *own = secret_at(json_at(image->json, "spec", "source", member));
+  *ret_field = own ? xasprintf("spec.source.%s.secretRef", member) : xstrdup("spec.secretRef");
+  return own ? own : secret_at(json_at(image->json, "spec"));
 }
 
 /* Sources that are a URL. */
@@ -75,19 +82,23 @@ add_url(struct populator *populator, const struct kube_object *image, const stru
   add_argument(job, url);
   if (architecture)
     json_put_text(job, architecture, "platform");
-  return credentials_add_secret(populator, image->ns,
-                                secret_of(image, json_at(source, form->member)), "spec.secretRef",
-                                CREDENTIALS_HTTP, job, err);
+  CLEANUP(freep) char *secret_field = NULL;
+  const char *secret = secret_of(image, form->member, &secret_field);
+  return credentials_add_secret(populator, image->ns, secret, secret_field, CREDENTIALS_HTTP, job,
+                                err);
 }
 
 static int
 add_object(struct populator *populator, const struct kube_object *image, struct json_object *store,
            struct json_object *job, struct error **err)
 {
+  CLEANUP(freep) char *secret_field = NULL;
+  const char *secret = secret_of(image, "objectStore", &secret_field);
   const struct object_store_place place = {.store = store,
                                            .field = "spec.source.objectStore",
                                            .ns = image->ns,
-                                           .secret = secret_of(image, store)};
+                                           .secret = secret,
+                                           .secret_field = secret_field};
   CLEANUP(freep) char *url = NULL;
   if (object_store_add(populator, &place, &url, job, err) < 0)
     return -1;

@@ -38,8 +38,9 @@ check(const struct kube_object *image, const char *checksum, struct error **err)
 }
 
 static struct json_object *
-size(const struct kube_object *image)
+size(const struct kube_object *image, const char **ret_field)
 {
+  *ret_field = "spec.pvc.resources.requests.storage";
   return json_at(image->json, "spec", "pvc", "resources", "requests", "storage");
 }
 
@@ -118,7 +119,6 @@ write_status(struct populator *populator, const struct kube_object *image,
 const struct upload_kind image_upload = {
     .kind = &virtual_machine_images,
     .collection = "images",
-    .size_field = "spec.pvc.resources.requests.storage",
     .once = "an image is uploaded once",
     .mirror = mirror,
     .check = check,

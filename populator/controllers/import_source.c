@@ -14,7 +14,18 @@ struct place {
   struct populator *populator;
   const char *ns;
   struct json_object *source; /* of http, s3 or registry */
+  const char *field;          /* where that stands: "spec.source.http" */
 };
+
+/* Credentials of the member called so. */
+static int
+add_secret(const struct place *place, enum credentials_kind kind, struct json_object *job,
+           struct error **err)
+{
+  CLEANUP(freep) char *field = xasprintf("%s.secretRef", place->field);
+  return credentials_add_secret(place->populator, place->ns, json_text(place->source, "secretRef"),
+                                field, kind, job, err);
+}
 
 static void
 add_to_list(struct json_object *job, const char *name, const char *text)
@@ -37,10 +48,10 @@ add_headers(const struct place *place, struct json_object *job, struct error **e
   struct json_object *secret = json_at(place->source, "secretExtraHeaders");
   for (size_t i = 0; i < json_count(plain); i++)
     add_to_list(job, "header", json_object_get_string(json_item(plain, i)));
+  CLEANUP(freep) char *field = xasprintf("%s.secretExtraHeaders", place->field);
   for (size_t i = 0; i < json_count(secret); i++) {
     const char *name = json_object_get_string(json_item(secret, i));
-    if (credentials_add_headers(place->populator, place->ns, name, "secretExtraHeaders", job, err) <
-        0)
+    if (credentials_add_headers(place->populator, place->ns, name, field, job, err) < 0)
       return -1;
   }
   return 0;
@@ -52,12 +63,11 @@ add_http(const struct place *place, struct json_object *job, struct error **err)
   const char *url = json_text(place->source, "url");
   if (!text_starts_with(url, "http://") && !text_starts_with(url, "https://"))
     return error_set(err, ERROR_INVALID_ARGUMENT,
-                     "source.http.url: '%.128s' does not begin with http:// or https://", url);
+                     "%s.url: '%.128s' does not begin with http:// or https://", place->field, url);
   add_to_list(job, "arguments", url);
   if (add_headers(place, job, err) < 0)
     return -1;
-  return credentials_add_secret(place->populator, place->ns, json_text(place->source, "secretRef"),
-                                "source.http.secretRef", CREDENTIALS_HTTP, job, err);
+  return add_secret(place, CREDENTIALS_HTTP, job, err);
 }
 
 /* ---- s3 ---------------------------------------------------------------------------------------
@@ -65,8 +75,9 @@ add_http(const struct place *place, struct json_object *job, struct error **err)
 
 /* "https://store.example/bucket/key" names the store, the bucket and the object. */
 static int
-add_s3_url(const char *url, struct json_object *job, struct error **err)
+add_s3_url(const struct place *place, struct json_object *job, struct error **err)
 {
+  const char *url = json_text(place->source, "url");
   if (text_starts_with(url, "s3://")) {
     add_to_list(job, "arguments", url);
     return 0;
@@ -76,7 +87,8 @@ add_s3_url(const char *url, struct json_object *job, struct error **err)
   const char *key = path ? strchr(path + 1, '/') : NULL;
   if (!key || key == path + 1 || !key[1])
     return error_set(err, ERROR_INVALID_ARGUMENT,
-                     "source.s3.url: '%.128s' is not of the form https://STORE/BUCKET/OBJECT", url);
+                     "%s.url: '%.128s' is not of the form https://STORE/BUCKET/OBJECT",
+                     place->field, url);
   CLEANUP(freep) char *endpoint = xstrndup(url, (size_t)(path - url));
   CLEANUP(freep) char *object = xasprintf("s3://%s", path + 1);
   json_put_text(job, endpoint, "s3-endpoint");
@@ -89,11 +101,9 @@ add_s3_url(const char *url, struct json_object *job, struct error **err)
 static int
 add_s3(const struct place *place, struct json_object *job, struct error **err)
 {
-  const char *secret = json_text(place->source, "secretRef");
-  if (add_s3_url(json_text(place->source, "url"), job, err) < 0)
+  if (add_s3_url(place, job, err) < 0)
     return -1;
-  return credentials_add_secret(place->populator, place->ns, secret, "source.s3.secretRef",
-                                CREDENTIALS_S3, job, err);
+  return add_secret(place, CREDENTIALS_S3, job, err);
 }
 
 /* ---- registry ---------------------------------------------------------------------------------
@@ -105,13 +115,12 @@ add_registry(const struct place *place, struct json_object *job, struct error **
   const char *url = json_text(place->source, "url");
   const char *architecture = json_text(place->source, "platform", "architecture");
   if (!text_starts_with(url, "docker://"))
-    return error_set(err, ERROR_INVALID_ARGUMENT,
-                     "source.registry.url: '%.128s' does not begin with docker://", url);
+    return error_set(err, ERROR_INVALID_ARGUMENT, "%s.url: '%.128s' does not begin with docker://",
+                     place->field, url);
   add_to_list(job, "arguments", url);
   if (architecture && *architecture)
     json_put_text(job, architecture, "platform");
-  return credentials_add_secret(place->populator, place->ns, json_text(place->source, "secretRef"),
-                                "source.registry.secretRef", CREDENTIALS_HTTP, job, err);
+  return add_secret(place, CREDENTIALS_HTTP, job, err);
 }
 
 static const struct form {
@@ -134,27 +143,29 @@ import_source_url(struct json_object *source)
 
 static int
 add_source(struct populator *populator, const char *ns, struct json_object *source,
-           struct json_object *job, struct error **err)
+           const char *field, struct json_object *job, struct error **err)
 {
   for (size_t i = 0; i < FORMS; i++) {
-    const struct place place = {populator, ns, json_at(source, forms[i].member)};
+    CLEANUP(freep) char *member = xasprintf("%s.%s", field, forms[i].member);
+    const struct place place = {populator, ns, json_at(source, forms[i].member), member};
     if (!json_text(place.source, "url"))
       continue;
+    CLEANUP(freep) char *certificates_field = xasprintf("%s.certConfigMap", member);
     const char *certificates = json_text(place.source, "certConfigMap");
     if (forms[i].add(&place, job, err) < 0)
       return -1;
-    return credentials_add_ca(populator, ns, certificates, "source.certConfigMap", job, err);
+    return credentials_add_ca(populator, ns, certificates, certificates_field, job, err);
   }
   return error_set(err, ERROR_INVALID_ARGUMENT,
-                   "source: one of http, s3 and registry with a url is needed");
+                   "%s: one of http, s3 and registry with a url is needed", field);
 }
 
 int
 import_source_job(struct populator *populator, const char *ns, struct json_object *source,
-                  struct json_object **ret_job, struct error **err)
+                  const char *field, struct json_object **ret_job, struct error **err)
 {
   CLEANUP(json_object_putp) struct json_object *job = json_object_new_object();
-  if (add_source(populator, ns, source, job, err) < 0)
+  if (add_source(populator, ns, source, field, job, err) < 0)
     return -1;
   populator_add_network(populator, job);
   json_put_at(job, json_object_new_boolean(true), "json");

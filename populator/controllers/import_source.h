@@ -11,7 +11,7 @@
  * caller. INVALID_ARGUMENT names the field; UNAVAILABLE: something that it refers to is not there
  * (yet). */
 int import_source_job(struct populator *populator, const char *ns, struct json_object *source,
-                      struct json_object **ret_job, struct error **err);
+                      const char *field, struct json_object **ret_job, struct error **err);
 /* The URL, as it stands there; NULL when there is none. */
 const char *import_source_url(struct json_object *source);
 

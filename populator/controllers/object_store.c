@@ -17,14 +17,13 @@ add_own(struct populator *populator, const struct object_store_place *place,
     endpoint = installed->endpoint;
     region = region ? region : installed->region;
   }
-  CLEANUP(freep) char *secret_field = xasprintf("%s.secretRef", place->field);
   if (endpoint)
     json_put_text(job, endpoint, "s3-endpoint");
   if (region)
     json_put_text(job, region, "s3-region");
   json_put_at(job, json_object_new_boolean(endpoint != NULL), "s3-path-style");
-  return credentials_add_secret(populator, place->ns, place->secret, secret_field, CREDENTIALS_S3,
-                                job, err);
+  return credentials_add_secret(populator, place->ns, place->secret, place->secret_field,
+                                CREDENTIALS_S3, job, err);
 }
 
 static int

@@ -12,6 +12,7 @@ struct object_store_place {
   const char *field;         /* where it stands: "spec.objectStore" */
   const char *ns;            /* of its secret, whose name may be NULL */
   const char *secret;
+  const char *secret_field; /* where that name stands */
 };
 
 /* *ret_url is "s3://bucket/object", to be freed, also where only the Secret is missing; the rest

@@ -12,14 +12,13 @@ enum upload_outcome { UPLOAD_PENDING, UPLOAD_READY, UPLOAD_BAD };
 struct upload_kind {
   const struct kube_kind *kind;
   const char *collection; /* in a URL: "images" */
-  const char *size_field; /* where its size stands, for people */
   const char *once;       /* "an image is uploaded once" */
   /* The copy of all objects of the kind. */
   struct kube_mirror *(*mirror)(const struct populator *populator);
   /* What upload_kind_check() has to ask of this kind alone. */
   int (*check)(const struct kube_object *object, const char *checksum, struct error **err);
-  /* The quantity at size_field, or NULL. */
-  struct json_object *(*size)(const struct kube_object *object);
+  /* The quantity of its size, or NULL; *ret_field is where it stands, or would. */
+  struct json_object *(*size)(const struct kube_object *object, const char **ret_field);
   /* The class of its volume; a reference. */
   int (*find_class)(struct populator *populator, const struct kube_object *object,
                     struct kube_object **ret_class, struct error **err);

@@ -65,7 +65,9 @@ check_size(const struct uploads *uploads, const struct upload_request *request,
 {
   char limit[TEXT_BYTES_MAX];
   uint64_t disk_bytes;
-  if (quantity_of(request->kind->size(image), request->kind->size_field, &disk_bytes, err) < 0)
+  const char *field;
+  struct json_object *size = request->kind->size(image, &field);
+  if (quantity_of(size, field, &disk_bytes, err) < 0)
     return -1;
   if (request->total > uploads->max_bytes)
     return error_set(err, ERROR_OUT_OF_RANGE,
@@ -74,7 +76,7 @@ check_size(const struct uploads *uploads, const struct upload_request *request,
   if (disk_bytes > 0 && request->total / 2 > disk_bytes + FILE_OVERHEAD_BYTES / 2)
     return error_set(err, ERROR_OUT_OF_RANGE,
                      "the file has %" PRIu64 " bytes, far more than fit into the %s of %s",
-                     request->total, text_of_bytes(disk_bytes, limit), request->kind->size_field);
+                     request->total, text_of_bytes(disk_bytes, limit), field);
   return 0;
 }
 

@@ -110,7 +110,7 @@ def test_who_may_send_and_what_takes_a_file(client, sent, tokens, populator, ser
     assert client.put("nothing", b"x")[0] == 404
     assert Client(populator, tokens["editor"]).put(sent, b"x")[0] == 404, "it is no image"
     status, _, answer = client.put(sent, b"x", Content_Length=str(1 << 30))
-    assert status == 413 and "resources.requests.storage" in answer["message"]
+    assert status == 413 and "spec.storage.resources.requests.storage" in answer["message"]
     kubectl.apply(
         golden.volume("fetched", {"http": {"url": server.url("/disk.raw")}}),
         golden.volume("later", {"upload": {}},

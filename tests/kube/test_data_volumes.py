@@ -217,8 +217,8 @@ def test_which_class_is_taken(base, server, foreign_default):
                   golden.volume("named", source, storage={"storageClassName": "later"}))
     golden.await_phase("clone", "Succeeded")
     assert kubectl.get("pvc", "clone")["spec"]["storageClassName"] == "rbd"
-    for name, text in (("named", "storageClassName: there is no StorageClass 'later'"),
-                       ("import", "storageClassName is needed: no StorageClass of driver")):
+    for name, text in (("named", "spec.storage.storageClassName: there is no StorageClass 'later'"),
+                       ("import", "spec.storage.storageClassName is needed: no StorageClass of driver")):
         kubectl.until(lambda name=name, text=text:
                       text in golden.condition("datavolume", name, "Ready")[2], f"{name} told")
         assert golden.phase(name) == "Pending"
@@ -319,16 +319,18 @@ def test_what_cannot_be_is_told(server):
         golden.volume("sized", {"blank": {}}),
         golden.volume("wrong", {"http": {"url": server.url("/disk.qcow2"),
                                          "checksum": "sha256:" + "0" * 64}}),
+        golden.volume("trusts", {"http": {"url": server.url("/disk.qcow2"), "certConfigMap": "missing"}}),
         golden.volume("waits", golden.by_reference("missing")))
     expected = {"gone": f"spec.source.http: {server.url('/nothing')}: the server answered 404", "small": "64Mi",
                 "files": "spec.storage.volumeMode is Filesystem, and an image is written to a block device: leave "
                 "it out, or set it to Block",
-                "sized": "requests.storage",
+                "sized": "spec.storage.resources.requests.storage is needed",
                 "wrong": "spec.source.http.checksum: checksum of the source is sha256:"}
     for name, text in expected.items():
         kubectl.until(lambda name=name: golden.phase(name) == "Failed", f"{name} Failed")
         assert text in golden.condition("datavolume", name, "Ready")[2]
-    kubectl.until(lambda: "missing" in golden.condition("datavolume", "waits", "Ready")[2], "told")
+    for name, text in (("waits", "missing"), ("trusts", "spec.source.http.certConfigMap: there is no ConfigMap")):
+        kubectl.until(lambda name=name, text=text: text in golden.condition("datavolume", name, "Ready")[2], "told")
     assert golden.phase("waits") == "Pending"
 
 
