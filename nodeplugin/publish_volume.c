@@ -113,7 +113,9 @@ look_at_target(const struct publishing *p, dev_t number, bool *ret_is_done, stru
   return r;
 }
 
-/* SINGLE_NODE_SINGLE_WRITER: at one target only. */
+/* SINGLE_NODE_SINGLE_WRITER: at one target only. Asked only of a target that is new: kubelet itself
+ * mounts what it was given elsewhere for the same pod, a disk below its plugins' folder and a
+ * subPath beside the volume, and then calls again. */
 static int
 check_single_writer(const struct publishing *p, struct error **err)
 {
@@ -143,6 +145,10 @@ publish_block(struct publishing *p, struct error **err)
     return -1;
   if (is_done)
     return 0;
+  if (check_single_writer(p, err) < 0) {
+    (void)read_only_view_remove(p->mapping.device, NULL); /* it may be of this call */
+    return -1;
+  }
   if (target_path_make_file(&p->target, err) < 0)
     return -1;
   return mounter_bind_device(device, &p->target, err);
@@ -177,7 +183,7 @@ publish_filesystem(struct publishing *p, struct error **err)
     return -1;
   if (is_done)
     return 0;
-  if (target_path_make_folder(&p->target, err) < 0)
+  if (check_single_writer(p, err) < 0 || target_path_make_folder(&p->target, err) < 0)
     return -1;
   return mounter_bind(&p->staging, &p->options, p->is_read_only, &p->target, err);
 }
@@ -209,8 +215,6 @@ publish(struct publishing *p, struct error **err)
     return -1;
   if (!p->is_read_only && p->mapping.is_read_only)
     return error_set(err, ERROR_FAILED_PRECONDITION, "it is staged read-only");
-  if (check_single_writer(p, err) < 0)
-    return -1;
   return is_block(request->volume_capability) ? publish_block(p, err) : publish_filesystem(p, err);
 }
 

@@ -45,6 +45,31 @@ def test_second_node_is_refused(node, client, other, other_client, create, mode)
         pass
 
 
+@pytest.mark.parametrize("fs_type", ["ext4", None])
+def test_one_pod_is_published_again(node, client, create, fs_type):
+    """What kubelet mounts for the pod, once the volume is published, is of that same pod."""
+    with Staged(client, node, create("v"), fs_type, "SINGLE_NODE_SINGLE_WRITER") as staged:
+        target = staged.publish("pod-a")
+        beside = os.path.join(node.kubelet_dir, "beside")  # a subPath, or the disk of a container
+        if fs_type:
+            os.mkdir(beside)
+        else:
+            open(beside, "wb").close()
+        subprocess.run(["mount", "--bind", target, beside], check=True)
+        try:
+            staged.publish("pod-a")
+            for readonly in (False, True):
+                with refused(CODES.FAILED_PRECONDITION, "access mode allows one pod only"):
+                    staged.publish("pod-b", readonly)
+            assert len(node.loops()) == 1  # no view for readers is left of that
+        finally:
+            subprocess.run(["umount", beside], check=True)
+        with refused(CODES.FAILED_PRECONDITION, "access mode allows one pod only"):
+            staged.publish("pod-b")
+        staged.unpublish()
+        staged.publish("pod-b")
+
+
 def test_two_nodes_at_the_same_moment(node, client, other, other_client, create):
     """Both find nobody there. One of them has it in the end, and never both."""
     with concurrent.futures.ThreadPoolExecutor(2) as threads:
