@@ -72,19 +72,37 @@ attach(int mount, const struct target_path *target, struct error **err)
   return 0;
 }
 
+/* fs: what fsopen() has answered. The filesystem is up until it is closed, and mounted nowhere. */
+static int
+bring_up(int fs, const char *device, const char *fs_type, const struct mount_options *options,
+         struct error **err)
+{
+  if (fs < 0)
+    return error_set_errno(err, errno, "this kernel has no %s", fs_type);
+  if (configure(fs, device, &options->filesystem) < 0)
+    return refusal(fs, errno, device, fs_type, err);
+  return 0;
+}
+
 int
 mounter_mount(const char *device, const char *fs_type, const struct mount_options *options,
               const struct target_path *target, struct error **err)
 {
   CLEANUP(closep) int fs = fsopen(fs_type, FSOPEN_CLOEXEC);
-  if (fs < 0)
-    return error_set_errno(err, errno, "this kernel has no %s", fs_type);
-  if (configure(fs, device, &options->filesystem) < 0)
-    return refusal(fs, errno, device, fs_type, err);
+  if (bring_up(fs, device, fs_type, options, err) < 0)
+    return -1;
   CLEANUP(closep) int mount = fsmount(fs, FSMOUNT_CLOEXEC, (unsigned)options->attributes);
   if (mount < 0)
     return refusal(fs, errno, device, fs_type, err);
   return attach(mount, target, err);
+}
+
+int
+mounter_replay(const char *device, const char *fs_type, const struct mount_options *options,
+               struct error **err)
+{
+  CLEANUP(closep) int fs = fsopen(fs_type, FSOPEN_CLOEXEC);
+  return bring_up(fs, device, fs_type, options, err);
 }
 
 int

@@ -16,6 +16,10 @@
  * device that is read-only. */
 int mounter_mount(const char *device, const char *fs_type, const struct mount_options *options,
                   const struct target_path *target, struct error **err);
+/* Has the kernel replay the journal of the filesystem on a device, as it does when it is mounted,
+ * and mounts it nowhere: a process that dies over it leaves nothing behind. */
+int mounter_replay(const char *device, const char *fs_type, const struct mount_options *options,
+                   struct error **err);
 /* What is mounted at `source`, once more at `target`. */
 int mounter_bind(const struct target_path *source, const struct mount_options *options,
                  bool is_read_only, const struct target_path *target, struct error **err);

@@ -162,9 +162,9 @@ replay_journal(struct staging *s, const char *fs_type, struct error **err)
     struct mount_options options;
     if (mount_options_parse(fs_type, NULL, 0, "nouuid", &options, err) < 0)
       return -1;
-    int r = mounter_mount(s->mapping->device, fs_type, &options, s->target, err);
+    int r = mounter_replay(s->mapping->device, fs_type, &options, err);
     mount_options_clear(&options);
-    if (r < 0 || mounter_unmount(s->target, err) < 0)
+    if (r < 0)
       return -1;
   }
   mapping_clear(s->mapping);

@@ -65,6 +65,13 @@ def killer(cluster, tmp_path):
         assert killer.node.leftovers() == []
 
 
+def write_file(folder):
+    with open(f"{folder}/file", "w", encoding="ascii") as file:
+        file.write("works")
+        file.flush()
+        os.fsync(file.fileno())
+
+
 def places():
     return range(1, PLACES_MAX)
 
@@ -81,13 +88,37 @@ def test_stage(killer, create, fs_type):
             volumes.patiently(staged.stage, passing=PASSING)
             target = staged.publish()
             if fs_type:
-                with open(f"{target}/file", "w", encoding="ascii") as file:
-                    file.write("works")
+                write_file(target)
             staged.leave()
         assert killer.node.leftovers() == [], sorted(killer.seen)
         if not died:
             break
     assert place > 5 and any("LOOP_CONFIGURE" in name for name in killer.seen)
+
+
+def test_stage_for_readers(killer, control, create):
+    """The journal has to be replayed first, on a device that is writable for so long."""
+    source = create("source", 320 * MIB)
+    with killer.node.client() as client:
+        staged = Staged(client, killer.node, source, "xfs").stage()
+        write_file(staged.publish())
+        snapshot = volumes.snapshot(control, "s", source.volume_id).snapshot_id
+        staged.leave()
+    for place in places():
+        volume = create(f"v-{place}", 320 * MIB, source=snapshot)
+        with killer.node.client() as client:
+            staged = Staged(client, killer.node, volume, "xfs", "MULTI_NODE_READER_ONLY")
+            died = killer.dies_in(place, staged.stage)
+        with killer.node.client() as client:
+            staged.client = client
+            volumes.patiently(staged.stage, passing=PASSING)
+            with open(f"{staged.publish()}/file", encoding="ascii") as file:
+                assert file.read() == "works"
+            staged.leave()
+        assert killer.node.leftovers() == [], sorted(killer.seen)
+        if not died:
+            break
+    assert place > 5
 
 
 @pytest.mark.parametrize("fs_type", ["ext4", None])
@@ -184,8 +215,7 @@ def test_inline(killer, cluster, control, create):
                 inline.client = client
                 if step == "publish" and place % 3:  # else the pod is gone
                     target = volumes.patiently(inline.publish, passing=PASSING)
-                    with open(f"{target}/file", "w", encoding="ascii") as file:
-                        file.write("works")
+                    write_file(target)
                 volumes.patiently(inline.unpublish, passing=PASSING)
             assert killer.node.leftovers() == [], sorted(killer.seen)
             assert inline_images(cluster) == [], sorted(killer.seen)
