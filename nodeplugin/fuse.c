@@ -115,12 +115,17 @@ fuse_resize(const struct mapper_env *env, const struct volume_id *id, const stru
   return r;
 }
 
-static const struct option_rule no_options[] = {{NULL, OPTION_FLAG, NULL}};
+static const struct option_rule map_rules[] = {{NULL, OPTION_FLAG, NULL}};
+
+static const struct option_rule unmap_rules[] = {
+    {"force", OPTION_FLAG, NULL},
+    {NULL, OPTION_FLAG, NULL},
+};
 
 const struct mapper fuse_mapper = {
     .name = "fuse",
-    .map_rules = no_options,
-    .unmap_rules = no_options,
+    .map_rules = map_rules,
+    .unmap_rules = unmap_rules,
     .probe = fuse_probe,
     .features = all_features,
     .map = fuse_map,

@@ -118,22 +118,30 @@ wait_until_shown(const struct fuse_place *place, struct subprocess *daemon, stru
   return 0;
 }
 
+/* As start_daemon(), where none runs. */
+static int
+start_afresh(const struct mapper_env *env, const struct map_request *request,
+             const struct fuse_place *place, int lock, struct subprocess **ret_daemon,
+             struct error **err)
+{
+  if (fuse_place_clear_remains(place, err) < 0 || fuse_place_prepare(env, place, err) < 0 ||
+      fuse_place_mark_new(place, err) < 0)
+    return -1;
+  return start_daemon(env, request, place, lock, ret_daemon, err);
+}
+
 int
 fuse_daemon_ensure(const struct mapper_env *env, const struct map_request *request,
                    const struct fuse_place *place, struct error **err)
 {
-  CLEANUP(closep) int lock = fuse_place_take_lock(place);
-  if (lock < 0) {
-    if (errno != EWOULDBLOCK)
-      return error_set_errno(err, errno, "lock '%s'", place->folder);
-    return wait_until_shown(place, NULL, err);
-  }
-  if (fuse_place_clear_remains(place, err) < 0 || fuse_place_prepare(env, place, err) < 0)
-    return -1;
   CLEANUP(subprocess_freep) struct subprocess *daemon = NULL;
-  if (start_daemon(env, request, place, lock, &daemon, err) < 0)
+  CLEANUP(closep) int lock = fuse_place_take_lock(place);
+  if (lock < 0 && errno != EWOULDBLOCK)
+    return error_set_errno(err, errno, "lock '%s'", place->folder);
+  if ((lock >= 0 && start_afresh(env, request, place, lock, &daemon, err) < 0) ||
+      wait_until_shown(place, daemon, err) < 0)
     return -1;
-  return wait_until_shown(place, daemon, err);
+  return fuse_place_unmark_new(place, err);
 }
 
 /* Its process, where its lock or its socket was lost; 0 when there is none. */
@@ -184,6 +192,10 @@ fuse_daemon_stop(const struct fuse_place *place, bool is_forced, struct error **
   ask_to_end(place, &pid);
   if (wait_until_gone(place, pid, is_forced ? KILL_WAIT_MS : STOP_WAIT_MS))
     return 0;
+  if (!is_forced && !fuse_place_is_new(place))
+    return error_set(err, ERROR_UNAVAILABLE,
+                     FUSE_DAEMON_PROGRAM " has not let go of the image: the cluster, or the way to "
+                                         "it, may be down; call again");
   if (pid > 0)
     (void)SYS_CALL(kill(pid, SIGKILL));
   if (wait_until_gone(place, pid, KILL_WAIT_MS))

@@ -13,7 +13,9 @@
 /* Until the image is shown: by a daemon that runs, or by a new one. */
 int fuse_daemon_ensure(const struct mapper_env *env, const struct map_request *request,
                        const struct fuse_place *place, struct error **err);
-/* In order, so that it lets go of the image's lock; by force where it does not obey. */
+/* In order: librbd may hold what was written and is not in Ceph yet. One that does not end, because
+ * the cluster is away, is killed by force alone, or when nothing can have been written through it;
+ * else UNAVAILABLE. */
 int fuse_daemon_stop(const struct fuse_place *place, bool is_forced, struct error **err);
 
 #endif

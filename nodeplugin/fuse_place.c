@@ -64,6 +64,37 @@ fuse_place_is_shown(const struct fuse_place *place)
   return found;
 }
 
+static char *
+new_mark(const struct fuse_place *place)
+{
+  return xasprintf("%s/new", place->folder);
+}
+
+int
+fuse_place_mark_new(const struct fuse_place *place, struct error **err)
+{
+  CLEANUP(freep) char *path = new_mark(place);
+  CLEANUP(closep)
+  int fd = SYS_CALL(open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  return fd < 0 ? error_set_errno(err, errno, "make file '%s'", path) : 0;
+}
+
+int
+fuse_place_unmark_new(const struct fuse_place *place, struct error **err)
+{
+  CLEANUP(freep) char *path = new_mark(place);
+  if (SYS_CALL(unlink(path)) < 0 && errno != ENOENT)
+    return error_set_errno(err, errno, "remove '%s'", path);
+  return 0;
+}
+
+bool
+fuse_place_is_new(const struct fuse_place *place)
+{
+  CLEANUP(freep) char *path = new_mark(place);
+  return access(path, F_OK) == 0;
+}
+
 int
 fuse_place_prepare(const struct mapper_env *env, const struct fuse_place *place, struct error **err)
 {
@@ -100,7 +131,7 @@ fuse_place_clear_remains(const struct fuse_place *place, struct error **err)
 int
 fuse_place_remove(const struct fuse_place *place, struct error **err)
 {
-  static const char *const names[] = {"qmp", "log", "lock"};
+  static const char *const names[] = {"qmp", "log", "lock", "new"};
   if (SYS_CALL(unlink(place->file)) < 0 && errno != ENOENT)
     return error_set_errno(err, errno, "remove '%s'", place->file);
   for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

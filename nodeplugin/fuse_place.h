@@ -6,6 +6,7 @@
  *                  or death is told for sure
  *   qmp            its monitor socket; to end it, and to have it look at the image's size
  *   log            what it said
+ *   new            there until it has shown the image: nothing can have been written through it
  *   <volume id>    the file that the image is shown as */
 #ifndef NODEPLUGIN_FUSE_PLACE_H
 #define NODEPLUGIN_FUSE_PLACE_H
@@ -29,6 +30,12 @@ int fuse_place_take_lock(const struct fuse_place *place);
 bool fuse_place_is_served(const struct fuse_place *place);
 /* Whether the image is shown: the file is a mount of its own. */
 bool fuse_place_is_shown(const struct fuse_place *place);
+
+/* The mark of a daemon that is about to start and may be killed at any time. It is gone before
+ * there is a device to write to; when it is lost, the daemon is thought to hold data. */
+int fuse_place_mark_new(const struct fuse_place *place, struct error **err);
+int fuse_place_unmark_new(const struct fuse_place *place, struct error **err);
+bool fuse_place_is_new(const struct fuse_place *place);
 
 /* A folder, and a file to show the image as. */
 int fuse_place_prepare(const struct mapper_env *env, const struct fuse_place *place,

@@ -182,6 +182,40 @@ def test_unstage_needs_neither_record_nor_ceph(cluster, node, client, create):
         staged.unstage()
 
 
+def write_unsynced(path, data):
+    """Into librbd's cache, which writes behind from the first flush on."""
+    fd = os.open(path, os.O_RDWR)
+    os.pwrite(fd, data, MIB)
+    os.close(fd)
+
+
+def test_unstage_while_the_cluster_is_away(cluster, node, client, control, create):
+    """What was not yet written keeps a volume, unless it is given up by force."""
+    kept = Staged(client, node, create("kept")).stage()
+    forced = Staged(client, node, create("forced", parameters=volumes.parameters(
+        unmapOptions="force"))).stage()
+    for staged in (kept, forced):
+        write_block(staged.publish(volumes.image_id_of(staged.volume_id)), b"a")
+    cluster.osd_pause()
+    try:
+        for staged in (kept, forced):
+            write_unsynced(staged.targets[0], b"late" * 1024)
+            staged.unpublish()
+        forced.unstage()
+        assert len(node.helpers()) == 1
+        for _ in range(2):  # the second finds a helper that is about to end
+            with refused(CODES.UNAVAILABLE, "has not let go of the image: .* call again"):
+                kept.unstage()
+    finally:
+        cluster.osd_resume()
+        cluster.osd_settle()
+    volumes.patiently(kept.unstage)
+    assert volumes.contents(cluster, kept.volume_id)[MIB:MIB + 4096] == b"late" * 1024
+    # the Ceph client of the other one is believed to be alive for 30 s
+    volumes.patiently(lambda: volumes.delete(control, forced.volume_id),
+                      passing=volumes.PASSING | {CODES.FAILED_PRECONDITION})
+
+
 @pytest.mark.parametrize("lost", ["lock", "qmp"])
 def test_unstage_without_the_files_of_its_helper(node, client, create, lost):
     """Whatever of the run folder is lost: the helper ends, or it would hold the image for ever."""

@@ -21,9 +21,12 @@ test_options_of_each_mapper(void)
   REQUIRE(mapper_parse_options(&krbd_mapper, false, "queue_depth=1", &options, NULL) == 0);
   CHECK_NUMBER(options.count, 1);
   option_list_clear(&options);
-  REQUIRE(mapper_parse_options(&krbd_mapper, true, "force", &options, NULL) == 0);
-  CHECK_NUMBER(options.count, 1);
-  option_list_clear(&options);
+  static const struct mapper *const forced[] = {&krbd_mapper, &nbd_mapper, &fuse_mapper};
+  for (size_t i = 0; i < sizeof(forced) / sizeof(forced[0]); i++) {
+    REQUIRE(mapper_parse_options(forced[i], true, "force", &options, NULL) == 0);
+    CHECK_NUMBER(options.count, 1);
+    option_list_clear(&options);
+  }
 }
 
 static void
