@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "csi/volume/record.h"
+#include "lib/ceph/formatting_mark.h"
 #include "nodeplugin/filesystem.h"
 #include "nodeplugin/signature.h"
 
@@ -17,7 +17,7 @@ static int
 set_mark(const struct volume *volume, bool is_set, struct error **err)
 {
   struct string_map mark = {0};
-  record_write_formatting(volume->id.image_id, &mark);
+  formatting_mark_write(volume->id.image_id, &mark);
   int r = header_update_metadata(volume->location, volume->id.image_id, is_set ? &mark : NULL,
                                  is_set ? NULL : &mark, err);
   string_map_clear(&mark);
@@ -33,11 +33,11 @@ is_half_made(const struct volume *volume, bool *ret_is_half_made, struct error *
   const char *image_id = volume->id.image_id;
   struct header now = {.parent.pool_id = -1};
   *ret_is_half_made = false;
-  if (!record_is_formatting(&volume->header.metadata, image_id))
+  if (!formatting_mark_is_there(&volume->header.metadata, image_id))
     return 0;
   if (header_read(volume->location, image_id, &now, err) < 0)
     return -1;
-  *ret_is_half_made = record_is_formatting(&now.metadata, image_id);
+  *ret_is_half_made = formatting_mark_is_there(&now.metadata, image_id);
   header_clear(&now);
   return 0;
 }

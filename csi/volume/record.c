@@ -7,7 +7,6 @@
 #include "lib/base/text.h"
 
 #define KEY_COPYING "imprint.copying"
-#define KEY_FORMATTING "imprint.formatting"
 #define KEY_NAME "imprint.name"
 #define KEY_SOURCE "imprint.source"
 #define SET_PREFIX "imprint.set."
@@ -56,12 +55,6 @@ record_write_flattening(const char *image_id, struct string_map *metadata)
   string_map_set(metadata, RECORD_FLATTENING, image_id);
 }
 
-void
-record_write_formatting(const char *image_id, struct string_map *metadata)
-{
-  string_map_set(metadata, KEY_FORMATTING, image_id);
-}
-
 static bool
 is_marked(const struct string_map *metadata, const char *key, const char *image_id)
 {
@@ -85,12 +78,6 @@ bool
 record_is_flattening(const struct string_map *metadata, const char *image_id)
 {
   return is_marked(metadata, RECORD_FLATTENING, image_id);
-}
-
-bool
-record_is_formatting(const struct string_map *metadata, const char *image_id)
-{
-  return is_marked(metadata, KEY_FORMATTING, image_id);
 }
 
 const char *

@@ -12,6 +12,7 @@
  *   imprint.flattening      the image's own id: it is being copied free of its parents, or will be
  *   imprint.flattener       the Ceph client that does, or did (lib/ceph/flattener_mark.h)
  *   imprint.formatting      the image's own id: a node has found it blank and makes its filesystem
+ *                           (lib/ceph/formatting_mark.h)
  *
  * librbd copies the metadata of an image to its clones. The id in `ready` is therefore what counts:
  * a clone has its parent's record until its own is written, and is not taken for finished before.
@@ -47,10 +48,6 @@ void record_write_copying(const struct record *record, const char *image_id,
 /* The mark of a volume whose chain of clones is being cut; to be removed by the same key. */
 void record_write_flattening(const char *image_id, struct string_map *metadata);
 bool record_is_flattening(const struct string_map *metadata, const char *image_id);
-/* The mark of a blank volume on which a node makes a filesystem: what is there until the mark is
- * removed is half a filesystem and nobody's data. */
-void record_write_formatting(const char *image_id, struct string_map *metadata);
-bool record_is_formatting(const struct string_map *metadata, const char *image_id);
 bool record_is_ready(const struct string_map *metadata, const char *image_id);
 bool record_is_copying(const struct string_map *metadata, const char *image_id);
 /* ALREADY_EXISTS, saying what differs, when the volume was made for another request. */

@@ -49,7 +49,7 @@ void header_clear(struct header *header);
 struct wire_writer;
 void header_encode_metadata(const struct string_map *metadata, struct wire_writer *w);
 
-/* Sets all of `set` and removes the keys of `remove` (each must be there) in one atomic step.
+/* Sets all of `set` and removes the keys of `remove`, which need not be there, in one atomic step.
  * NOT_FOUND when the image is gone: the header is never made anew. Either may be NULL. */
 int header_update_metadata(struct location *location, const char *image_id,
                            const struct string_map *set, const struct string_map *remove,

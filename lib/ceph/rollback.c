@@ -6,6 +6,7 @@
 #include <rbd/librbd.h>
 
 #include "lib/ceph/ceph_call.h"
+#include "lib/ceph/formatting_mark.h"
 #include "lib/ceph/header.h"
 #include "lib/ceph/image_clients.h"
 
@@ -20,6 +21,16 @@ check_unused(struct location *location, const char *image_id, struct error **err
         err, ERROR_FAILED_PRECONDITION,
         "the volume is in use: stop the virtual machine, pod or export that has it first");
   return 0;
+}
+
+static int
+remove_formatting_mark(struct location *location, const char *image_id, struct error **err)
+{
+  struct string_map mark = {0};
+  formatting_mark_list(&mark);
+  int r = header_update_metadata(location, image_id, NULL, &mark, err);
+  string_map_clear(&mark);
+  return r;
 }
 
 /* librbd wants the name. To be cleared. */
@@ -67,6 +78,8 @@ rollback_image(struct location *location, const struct rollback *rollback, struc
   if (find_snap(location, rollback, &snaps, err) < 0)
     return -1;
   int r = check_unused(location, rollback->image_id, err);
+  if (r == 0)
+    r = remove_formatting_mark(location, rollback->image_id, err);
   if (r == 0)
     r = image_open(location, rollback->image_id, &image, err);
   if (r == 0)

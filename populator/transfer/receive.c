@@ -8,6 +8,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/memory.h"
 #include "lib/ceph/directory.h"
+#include "lib/ceph/formatting_mark.h"
 #include "lib/ceph/header.h"
 #include "lib/ceph/image_change.h"
 #include "lib/ceph/image_writer.h"
@@ -121,6 +122,7 @@ take_over(const struct receive_options *options, const char *id, struct error **
   string_map_set(&set, IMPORT_OWNER_KEY, self);
   if (string_map_get(&header.metadata, RBD_SOURCE_RECEIVED_KEY))
     string_map_set(&remove, RBD_SOURCE_RECEIVED_KEY, "");
+  formatting_mark_list(&remove);
   int r = import_owner_check(location, options->image, id, &header.metadata, err);
   if (r == 0)
     r = header_update_metadata(location, id, &set, &remove, err);

@@ -8,6 +8,7 @@
 #include "lib/base/memory.h"
 #include "lib/ceph/blob.h"
 #include "lib/ceph/directory.h"
+#include "lib/ceph/formatting_mark.h"
 #include "lib/ceph/header.h"
 #include "lib/ceph/image_change.h"
 #include "lib/ceph/unfinished.h"
@@ -36,6 +37,7 @@ mark(struct target *target, const struct target_options *options, struct error *
   string_map_set(&set, IMPORT_OWNER_KEY, owner);
   string_map_set(&set, KEY_SOURCE, options->source_label);
   import_done_list(&remove);
+  formatting_mark_list(&remove);
   int r = header_update_metadata_if(target->location, target->id, UNFINISHED_DOOMED, NULL, &set,
                                     &remove, err);
   string_map_clear(&set);

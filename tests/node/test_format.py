@@ -10,6 +10,7 @@ import zlib
 import pytest
 
 import volumes
+from imprint import Imprint
 from staged import Staged
 from volumes import CODES, MIB, refused
 
@@ -179,6 +180,28 @@ def test_mark_of_a_disk_does_not_count(cluster, node, client, create):
         staged.publish()
     with refused(CODES.FAILED_PRECONDITION, "unknown data"):
         Staged(client, node, volume, "ext4").stage()
+
+
+@pytest.mark.parametrize("way", ["import", "receive", "rollback"])
+def test_mark_of_what_was_filled_does_not_count(cluster, node, client, control, create, tmp_path,
+                                                way):
+    """Half a filesystem that something else was put in place of is somebody's data."""
+    volume, disk = create("v"), tmp_path / "disk"
+    data = volumes.write(cluster, volume.volume_id, "data")
+    disk.write_bytes(data)
+    snapshot = volumes.snapshot(control, "s", volume.volume_id).snapshot_id
+    with cluster.volume(volume.volume_id) as image:
+        image.metadata_set("imprint.formatting", volumes.image_id_of(volume.volume_id))
+        image.write(b"half a filesystem", 5000)
+        target = f"{volumes.POOL}/{image.get_name()}"
+    imprint = Imprint(cluster)
+    done = (imprint.run("import", disk, target, "--existing") if way == "import"
+            else imprint.run("rollback", target, snapshot) if way == "rollback"
+            else imprint.run("receive", target, "--size", 64 * MIB, input=data))
+    assert done.status == 0, done
+    with refused(CODES.FAILED_PRECONDITION, "unknown data"):
+        Staged(client, node, volume, "ext4").stage()
+    assert volumes.contents(cluster, volume.volume_id)[:MIB] == data
 
 
 def test_mark_of_another_image_does_not_count(cluster, node, client, control, create):
