@@ -95,10 +95,14 @@ collect(struct inline_collector *c, struct location *location, const struct dire
   CLEANUP(error_freep) struct error *err = NULL;
   struct volume_id id;
   inline_volume_id(location, entry->id, &id);
-  /* A call that has it is at work on it: then it is not forgotten. */
+  CLEANUP(freep) char *handle = volume_id_encode(&id);
+  /* A call that has it is at work on it: then it is not forgotten. The reattacher knows it by its
+   * handle, kubelet by an id of its own. */
   CLEANUP(keyed_lock_releasep)
   struct keyed_lock *lock = node_lock(c->node, kubelet_id, "collecting", NULL);
-  if (!lock)
+  CLEANUP(keyed_lock_releasep)
+  struct keyed_lock *handle_lock = lock ? node_lock(c->node, handle, "collecting", NULL) : NULL;
+  if (!handle_lock)
     return;
   if (inline_volume_destroy(c->node, &id, &err) < 0) {
     log_warn("inline volume '%s/%s' stays for now: %s", location->label, entry->name, err->message);
