@@ -52,22 +52,34 @@ prepare(struct publishing *p, const struct string_map *context, struct error **e
                           err);
 }
 
+/* A pod that only reads gets a filesystem mounted so. The device is writable all the same: a client
+ * that may write watches its image, and that is how other nodes see that the volume is in use. */
+static int
+mount_for(struct publishing *p, struct error **err)
+{
+  const Csi__V1__VolumeCapability *capability = p->request->volume_capability;
+  Csi__V1__VolumeCapability__MountVolume mount = *capability->mount;
+  CLEANUP(freep) char **flags = xcalloc(mount.n_mount_flags + 1, sizeof(*flags));
+  if (mount.n_mount_flags > 0)
+    memcpy(flags, mount.mount_flags, mount.n_mount_flags * sizeof(*flags));
+  mount.mount_flags = flags;
+  if (p->request->readonly || capability_is_read_only(capability))
+    flags[mount.n_mount_flags++] = (char *)"ro";
+  return stage_filesystem(p->node, &p->volume, &p->mapping, &mount, &p->target, err);
+}
+
 /* The device, and its filesystem at the target. Each finds what an earlier call has done. */
 static int
 show(struct publishing *p, struct error **err)
 {
-  const struct attach_wish wish = {.is_read_only =
-                                       p->request->readonly ||
-                                       capability_is_read_only(p->request->volume_capability),
-                                   .others = ATTACH_ALONE};
+  const struct attach_wish wish = {.others = ATTACH_ALONE};
   CLEANUP(freep) char *handle = volume_id_encode(&p->volume.id);
   CLEANUP(keyed_lock_releasep)
   struct keyed_lock *lock = node_lock(p->node, handle, "NodePublishVolume", err);
   bool is_new;
   if (!lock || attach_volume(p->node, &p->volume, &wish, &p->mapping, &is_new, err) < 0)
     return -1;
-  return stage_filesystem(p->node, &p->volume, &p->mapping, p->request->volume_capability->mount,
-                          &p->target, err);
+  return mount_for(p, err);
 }
 
 /* kubelet does not unpublish what was never published. What others have mounted at the target may
