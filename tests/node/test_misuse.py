@@ -161,7 +161,7 @@ def test_a_path_that_changes_under_our_hands(node, client, create, tmp_path):
     or to nowhere."""
     elsewhere = tmp_path / "elsewhere"
     (elsewhere / "mount").mkdir(parents=True)
-    pod = os.path.join(node.kubelet_dir, "pods", "pod")
+    pod = os.path.join(node.kubelet_dir, "pods", "swapped")  # nobody else makes it
     os.makedirs(pod)
     stop = threading.Event()
 
@@ -177,8 +177,7 @@ def test_a_path_that_changes_under_our_hands(node, client, create, tmp_path):
         swapper.start()
         try:
             for _ in range(200):
-                # who makes the folder, as kubelet does, meets the link too
-                with contextlib.suppress(grpc.RpcError, FileExistsError):
+                with contextlib.suppress(grpc.RpcError):
                     staged.publish(target_path=f"{pod}/mount")
                     client.NodeUnpublishVolume(volume_id=staged.volume_id,
                                                target_path=f"{pod}/mount")
