@@ -142,7 +142,11 @@ def delete(client, handle):
         client.DeleteVolume(volume_id=handle)
 
 
-def assert_nothing_left(cluster, pools=POOLS, timeout_s=90):
+# A purger that was killed may keep the trash locked for two minutes; the next one looks every half.
+PURGED_S = 180
+
+
+def assert_nothing_left(cluster, pools=POOLS, timeout_s=PURGED_S):
     """Waits for what is removed in the background. What is left then is a failure, and is scrubbed
     off, so that the tests behind do not suffer for it."""
     found = []
