@@ -113,10 +113,10 @@ checksum_stream_finish(struct stream *stream, struct error **err)
   return self->wanted ? checksum_check(&self->checksum, self->wanted, err) : 0;
 }
 
-void
-checksum_stream_text(const struct stream *stream, char ret_text[CHECKSUM_TEXT_MAX])
+struct checksum
+checksum_stream_checksum(const struct stream *stream)
 {
   const struct checksum_stream *self = (const struct checksum_stream *)stream;
   assert(self->wanted);
-  checksum_text(&self->checksum, ret_text);
+  return self->checksum;
 }

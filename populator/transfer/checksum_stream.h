@@ -21,6 +21,6 @@ uint64_t checksum_stream_fetched(const struct stream *stream);
 /* Reads the rest, and fails with DATA_LOSS if the checksum is another one. */
 int checksum_stream_finish(struct stream *stream, struct error **err);
 /* Of all bytes that have passed; only where it is wanted or asked for. */
-void checksum_stream_text(const struct stream *stream, char ret_text[CHECKSUM_TEXT_MAX]);
+struct checksum checksum_stream_checksum(const struct stream *stream);
 
 #endif

@@ -27,6 +27,9 @@ struct front {
   struct import_stack *stack;
   const struct checkpoint *from; /* or NULL */
   struct import_spool *spool;    /* or NULL */
+  /* Of the source, once all of it was read, by this process or by an earlier one. */
+  bool has_checksum;
+  struct checksum checksum;
 };
 
 static uint64_t
@@ -87,9 +90,19 @@ read_all(struct front *front, struct target *target, uint64_t limit, struct erro
   atomic_store(&options->progress->total, size == SOURCE_SIZE_UNKNOWN ? 0 : size);
   if (import_stream(&reading, err) < 0 || import_stack_finish(front->stack, err) < 0)
     return -1;
-  if (options->checksum)
-    checksum_stream_text(front->stack->counted, options->ret_digest);
+  if (options->checksum) {
+    front->has_checksum = true;
+    front->checksum = checksum_stream_checksum(front->stack->counted);
+  }
   return 0;
+}
+
+/* The source was read to its end by an earlier process, which has left its checksum. */
+static void
+take_checksum(struct front *front, const struct checkpoint *end)
+{
+  front->has_checksum = end->has_checksum;
+  front->checksum = end->checksum;
 }
 
 /* ---- the spool ---------------------------------------------------------------------------------
@@ -98,8 +111,11 @@ read_all(struct front *front, struct target *target, uint64_t limit, struct erro
 static int
 save(struct front *front, enum checkpoint_kind kind, uint64_t at, struct error **err)
 {
-  const struct checkpoint checkpoint = {
-      .kind = kind, .identity = (char *)front->options->identity, .position = at};
+  const struct checkpoint checkpoint = {.kind = kind,
+                                        .identity = (char *)front->options->identity,
+                                        .position = at,
+                                        .has_checksum = front->has_checksum,
+                                        .checksum = front->checksum};
   return front->options->identity ? target_save(front->options->target, &checkpoint, err) : 0;
 }
 
@@ -171,14 +187,17 @@ drop_stack(struct front *front)
 static int
 fill_spool(struct front *front, uint64_t disk_size, struct error **err)
 {
-  if (import_spool_is_complete(front->spool)) {
+  const struct checkpoint *end = import_spool_end(front->spool);
+  if (end) {
+    take_checksum(front, end);
     if (front->options->tail)
       import_tail_end(front->options->tail);
     return 0;
   }
   if (read_all(front, import_spool_target(front->spool), spool_limit(front, disk_size), err) < 0)
     return -1;
-  if (import_spool_complete(front->spool, raw_content_offset(front->stack->content), err) < 0 ||
+  if (import_spool_complete(front->spool, raw_content_offset(front->stack->content),
+                            front->has_checksum ? &front->checksum : NULL, err) < 0 ||
       save(front, CHECKPOINT_SPOOL, position(front), err) < 0)
     return -1;
   if (front->options->tail)
@@ -284,9 +303,9 @@ run_qcow2_or_raw(struct front *front, uint64_t *ret_size, struct error **err)
   bool was_spooled = front->from && front->from->kind != CHECKPOINT_STREAM;
   if (was_spooled && open_spool(front, false, err) < 0)
     return -1;
-  bool goes_on = was_spooled && (import_spool_is_complete(front->spool) ||
-                                 restore(front, import_spool_state(front->spool),
-                                         import_spool_target(front->spool)));
+  bool goes_on = was_spooled &&
+                 (import_spool_end(front->spool) || restore(front, import_spool_state(front->spool),
+                                                            import_spool_target(front->spool)));
   if (!goes_on) {
     bool is_full;
     import_spool_close(TAKE(front->spool));
@@ -308,7 +327,7 @@ run_foreign(struct front *front, uint64_t *ret_size, struct error **err)
                      front->stack->probe.name);
   if (open_spool(front, false, err) < 0)
     return -1;
-  if (!import_spool_is_complete(front->spool) &&
+  if (!import_spool_end(front->spool) &&
       !restore(front, import_spool_state(front->spool), import_spool_target(front->spool)) &&
       mark_spool(front, err) < 0)
     return -1;
@@ -334,6 +353,7 @@ import_front(const struct import_front_options *options, struct import_stack *st
   int r;
   if (from && from->kind == CHECKPOINT_DONE) {
     *ret_size = from->position;
+    take_checksum(&front, from);
     r = target_discard_spool(options->target, err);
   } else if (probe_is_foreign(stack->probe.format)) {
     r = run_foreign(&front, ret_size, err);
@@ -343,5 +363,7 @@ import_front(const struct import_front_options *options, struct import_stack *st
   if (r < 0 && options->tail)
     r = pause_upload(options->tail, TAKE(*err), err);
   import_spool_close(front.spool);
+  if (r == 0 && front.has_checksum)
+    checksum_text(&front.checksum, options->ret_digest);
   return r < 0 ? -1 : target_set_end(options->target, *ret_size, err);
 }

@@ -64,10 +64,11 @@ import_spool_state(const struct import_spool *spool)
   return has_state ? &spool->checkpoint : NULL;
 }
 
-bool
-import_spool_is_complete(const struct import_spool *spool)
+const struct checkpoint *
+import_spool_end(const struct import_spool *spool)
 {
-  return spool->checkpoint.identity && spool->checkpoint.kind == CHECKPOINT_DONE;
+  bool is_complete = spool->checkpoint.identity && spool->checkpoint.kind == CHECKPOINT_DONE;
+  return is_complete ? &spool->checkpoint : NULL;
 }
 
 struct target *
@@ -124,13 +125,17 @@ import_spool_take_over(struct import_spool *spool, struct qcow2_stream *stream,
  */
 
 int
-import_spool_complete(struct import_spool *spool, uint64_t size, struct error **err)
+import_spool_complete(struct import_spool *spool, uint64_t size, const struct checksum *checksum,
+                      struct error **err)
 {
   checkpoint_clear(&spool->checkpoint);
   spool->checkpoint =
       (struct checkpoint){.kind = CHECKPOINT_DONE,
                           .identity = xstrdup(spool->identity ? spool->identity : ""),
-                          .position = size};
+                          .position = size,
+                          .has_checksum = checksum != NULL};
+  if (checksum)
+    spool->checkpoint.checksum = *checksum;
   if (target_make_room(spool->image, size, err) < 0)
     return -1;
   return spool->identity ? target_save(spool->image, &spool->checkpoint, err) : 0;

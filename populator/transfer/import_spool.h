@@ -39,9 +39,9 @@ DEFINE_CLEANUP(struct import_spool *, import_spool_close)
 int import_spool_discard(struct import_spool *spool, struct error **err);
 
 /* How an earlier process left it: where the streams were, NULL when there is nothing to go on from;
- * and whether all is in it. */
+ * what it said at the end, NULL when not all is in it. */
 const struct checkpoint *import_spool_state(const struct import_spool *spool);
-bool import_spool_is_complete(const struct import_spool *spool);
+const struct checkpoint *import_spool_end(const struct import_spool *spool);
 
 /* Where import_stream() writes to. */
 struct target *import_spool_target(struct import_spool *spool);
@@ -49,8 +49,10 @@ struct target *import_spool_target(struct import_spool *spool);
  * rest belongs. */
 int import_spool_take_over(struct import_spool *spool, struct qcow2_stream *stream,
                            uint64_t *ret_offset, struct error **err);
-/* All is in it, so many bytes, and proven. */
-int import_spool_complete(struct import_spool *spool, uint64_t size, struct error **err);
+/* All is in it, so many bytes, and proven. checksum: of the source, for whoever goes on from here,
+ * or NULL. */
+int import_spool_complete(struct import_spool *spool, uint64_t size,
+                          const struct checksum *checksum, struct error **err);
 /* What is in it, once it is complete. */
 int import_spool_source(struct import_spool *spool, const char *label, struct source **ret_source,
                         struct error **err);

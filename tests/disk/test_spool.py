@@ -142,9 +142,9 @@ def kinds(cluster, pool):
     return found.get("disk"), found.get("spool")
 
 
-def kill_when(imprint, cluster, pool, source, wanted, **options):
+def kill_when(imprint, cluster, pool, source, wanted, *flags, **options):
     """kill -9 as soon as the checkpoints are `wanted`. False when that was not seen."""
-    running = imprint.start("import", source, f"{pool}/disk", **options)
+    running = imprint.start("import", source, f"{pool}/disk", *flags, **options)
     while running.popen.poll() is None:
         if wanted(*kinds(cluster, pool)):
             running.kill()
@@ -160,10 +160,10 @@ MOMENTS = {
 }
 
 
-def kill_at(imprint, cluster, pool, source, moment):
+def kill_at(imprint, cluster, pool, source, moment, *flags):
     """kill_when() as often as it takes to meet the moment."""
     for _ in range(20):
-        if kill_when(imprint, cluster, pool, source, MOMENTS[moment]):
+        if kill_when(imprint, cluster, pool, source, MOMENTS[moment], *flags):
             return
         with cluster.ioctx(pool) as ioctx:  # it was too quick
             rbd.RBD().remove(ioctx, "disk")
@@ -172,10 +172,12 @@ def kill_at(imprint, cluster, pool, source, moment):
 
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_killed(imprint, cluster, pool, late, moment):
-    kill_at(imprint, cluster, pool, late["gz"], moment)
-    done = imprint.run("import", late["gz"], f"{pool}/disk", "--json")
+    kill_at(imprint, cluster, pool, late["gz"], moment, "--digest")
+    done = imprint.run("import", late["gz"], f"{pool}/disk", "--digest", "--json")
     check(done, cluster, pool, late)
     size = os.path.getsize(late["gz"])
+    with open(late["gz"], "rb") as file:
+        assert done.result["digest"] == "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
     assert done.result["resumedAt"] > 0
     if moment != "while it is filled":
         assert done.result["fetched"] < size / 2
