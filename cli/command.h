@@ -5,6 +5,13 @@
 
 #include "cli/flags.h"
 
+/* What a SOURCE and a DESTINATION may begin with, beside a path. */
+#define COMMAND_SOURCES                                                                            \
+  "http:// https:// s3:// docker:// oci-archive: docker-archive: nbd:// nbds:// nbd+unix:// rbd: " \
+  "file://"
+#define COMMAND_DESTINATIONS                                                                       \
+  "http:// https:// s3:// docker:// oci-archive: nbd:// nbds:// nbd+unix:// rbd: file://"
+
 struct command_example {
   const char *what; /* "An image of a web server, with its checksum" */
   const char *line; /* "imprint import …" */
@@ -13,6 +20,7 @@ struct command_example {
 struct command {
   const char *name;                       /* "import" */
   const char *usage;                      /* "SOURCE POOL/IMAGE" */
+  const char *schemes;                    /* of its arguments, for shells to offer; or NULL */
   const char *summary;                    /* one line */
   const char *text;                       /* what --help says above the flags */
   const struct flag_set *const *sets;     /* ends with NULL */

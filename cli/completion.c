@@ -77,12 +77,23 @@ print_bash_value(FILE *out, const struct command *command, const struct flag *fl
   }
 }
 
-/* bash splits a word at "=", and the program takes a value after a space, too. */
+/* Flags of each command, and what its other arguments may begin with. */
+static void
+print_bash_words(FILE *out, const struct command *command)
+{
+  (void)fprintf(out, "        %s) flags='", command->name);
+  for_each_flag(out, command, print_bash_name);
+  (void)fprintf(out, "--help' schemes='%s' ;;\n", command->schemes ? command->schemes : "");
+}
+
+/* bash splits a word at "=" and ":", and the program takes a value after a space, too. What comes
+ * behind a scheme is not known here; files are, wherever a scheme could stand. */
 static void
 print_bash(FILE *out, const struct command *const *commands, size_t count)
 {
   (void)fputs("# bash completion for imprint\n_imprint() {\n"
-              "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} flags=\n"
+              "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
+              "  local flags= schemes=\n"
               "  COMPREPLY=()\n"
               "  if ((COMP_CWORD == 1)); then\n    mapfile -t COMPREPLY < <(compgen -W '",
               out);
@@ -96,15 +107,18 @@ print_bash(FILE *out, const struct command *const *commands, size_t count)
   for (size_t i = 0; i < count; i++)
     for_each_flag(out, commands[i], print_bash_value);
   (void)fputs("    *)\n      case ${COMP_WORDS[1]} in\n", out);
-  for (size_t i = 0; i < count; i++) {
-    (void)fprintf(out, "        %s) flags='", commands[i]->name);
-    for_each_flag(out, commands[i], print_bash_name);
-    (void)fputs("--help' ;;\n", out);
-  }
+  for (size_t i = 0; i < count; i++)
+    print_bash_words(out, commands[i]);
   (void)fputs("      esac\n      if [[ $word == -* ]]; then\n"
               "        mapfile -t COMPREPLY < <(compgen -W \"$flags\" -- \"$word\")\n"
               "        [[ ${COMPREPLY[0]:-} != *= ]] || compopt -o nospace\n"
-              "      else\n        compopt -o default\n      fi\n      ;;\n  esac\n}\n"
+              "      else\n"
+              "        mapfile -t COMPREPLY < <(compgen -W \"$schemes\" -- \"$word\")\n"
+              "        if ((${#COMPREPLY[@]})); then\n"
+              "          compopt -o nospace\n"
+              "          mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -- \"$word\")\n"
+              "        else\n          compopt -o default\n        fi\n"
+              "      fi\n      ;;\n  esac\n}\n"
               "complete -F _imprint imprint\n",
               out);
 }
@@ -135,6 +149,21 @@ print_zsh_flag(FILE *out, const struct command *command, const struct flag *flag
   (void)fputc('\'', out);
 }
 
+/* What is no flag. */
+static void
+print_zsh_argument(FILE *out, const struct command *command)
+{
+  (void)fputs(" \\\n        '--help[show what there is]' '*:argument:", out);
+  if (command->schemes) {
+    (void)fputs("{compadd -S \"\" -- ", out);
+    print_quoted(out, command->schemes, ":");
+    (void)fputs("; _files}", out);
+  } else {
+    (void)fputs("_files", out);
+  }
+  (void)fputs("' ;;\n", out);
+}
+
 static void
 print_zsh(FILE *out, const struct command *const *commands, size_t count)
 {
@@ -150,7 +179,7 @@ print_zsh(FILE *out, const struct command *const *commands, size_t count)
   for (size_t i = 0; i < count; i++) {
     (void)fprintf(out, "    %s)\n      _arguments", commands[i]->name);
     for_each_flag(out, commands[i], print_zsh_flag);
-    (void)fputs(" \\\n        '--help[show what there is]' '*:argument:_files' ;;\n", out);
+    print_zsh_argument(out, commands[i]);
   }
   (void)fputs("  esac\n}\n_imprint \"$@\"\n", out);
 }
@@ -195,6 +224,9 @@ print_fish(FILE *out, const struct command *const *commands, size_t count)
     print_fish_text(out, commands[i]->summary);
     (void)fputs("'\n", out);
     for_each_flag(out, commands[i], print_fish_flag);
+    if (commands[i]->schemes)
+      (void)fprintf(out, "complete -c imprint -n '__fish_seen_subcommand_from %s' -a '%s'\n",
+                    commands[i]->name, commands[i]->schemes);
   }
 }
 

@@ -78,6 +78,7 @@ static const struct command_example examples[] = {
 const struct command command_discard = {
     .name = "discard",
     .usage = "POOL/IMAGE|volume:HANDLE DESTINATION",
+    .schemes = COMMAND_DESTINATIONS,
     .summary = "Remove what an export that was broken off has left",
     .text =
         "The export's unfinished upload or RBD image, its snapshot and its record in the pool are\n"

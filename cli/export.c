@@ -102,6 +102,7 @@ static const struct command_example examples[] = {
 const struct command command_export = {
     .name = "export",
     .usage = "POOL/IMAGE[@SNAPSHOT]|volume:HANDLE|snapshot:HANDLE DESTINATION",
+    .schemes = COMMAND_DESTINATIONS,
     .summary = "Write an image out as qcow2 or raw",
     .text =
         "DESTINATION is a path, file:///PATH, - (standard output), fd:NUMBER (a pipe that is\n"

@@ -197,6 +197,7 @@ static const struct command_example examples[] = {
 const struct command command_import = {
     .name = "import",
     .usage = "SOURCE POOL/IMAGE",
+    .schemes = COMMAND_SOURCES,
     .summary = "Bring an image into RBD",
     .text =
         "SOURCE is a path, file:///PATH, - (standard input), http(s)://…, s3://BUCKET/KEY,\n"

@@ -286,6 +286,7 @@ static const struct command_example examples[] = {
 const struct command command_inspect = {
     .name = "inspect",
     .usage = "SOURCE",
+    .schemes = COMMAND_SOURCES,
     .summary = "Tell what an image is, without downloading it",
     .text =
         "SOURCE is what import takes. Format, virtual size, cluster size, compression, chain and\n"

@@ -191,6 +191,7 @@ static const struct command_example examples[] = {
 const struct command command_push = {
     .name = "push",
     .usage = "FILE|POOL/IMAGE[@SNAPSHOT] docker://REGISTRY/REPOSITORY:TAG|oci-archive:PATH[:NAME]",
+    .schemes = "docker:// oci-archive: rbd:",
     .summary = "Make a container disk of an image and push it to a registry, or into an archive",
     .text =
         "A container disk is an OCI image of one layer with the disk in it, /disk/NAME, owned by\n"

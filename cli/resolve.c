@@ -158,6 +158,7 @@ static const struct command_example examples[] = {
 const struct command command_resolve = {
     .name = "resolve",
     .usage = "SOURCE",
+    .schemes = COMMAND_SOURCES,
     .summary = "Tell which version of an image is there now",
     .text =
         "SOURCE is a URL that import takes. Of a registry it is the digest that the tag stands\n"

@@ -137,6 +137,11 @@ COMPLETED = {
     "imprint import x --format = qc": {"qcow2"},
     "imprint import x p/i --size ": set(),
     "imprint import x p/i --password": set(),
+    "imprint import htt": {"http://", "https://"},
+    "imprint import docker": {"docker://", "docker-archive:"},
+    "imprint export p/i s3": {"s3://"},
+    "imprint push p/i o": {"oci-archive:"},
+    "imprint health h": set(),
 }
 
 
@@ -150,16 +155,45 @@ def test_bash_completes(typed, tmp_path):
     done = subprocess.run(
         ["bash", "-c", 'compopt() { :; }; source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
          '_imprint; printf "%s\\n" "${COMPREPLY[@]}"', script, *words],
-        capture_output=True, text=True, check=True)
+        cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stderr == ""
     assert set(done.stdout.split()) == COMPLETED[typed]
+
+
+def offered_schemes(name):
+    """What the completion of a command offers before a path."""
+    script = program("--completion", "bash").stdout
+    return re.search(rf"^ *{name}\) flags=.* schemes='([^']*)'", script, re.MULTILINE).group(1).split()
+
+
+def test_schemes_that_are_offered_are_known(imprint, pool):
+    for scheme in offered_schemes("inspect"):
+        looked = imprint.run("inspect", f"{scheme}x", "--retries", "0")
+        assert "no source of the kind" not in looked.stderr, scheme
+    for scheme in offered_schemes("export"):
+        written = imprint.run("export", f"{pool}/none", f"{scheme}x")
+        assert "no destination of the kind" not in written.stderr, scheme
+    assert "no source of the kind" in imprint.run("inspect", "ftp://x").stderr
+
+
+def test_zsh_completes_schemes(tmp_path):
+    """Its completion needs a terminal; so much can be seen without one: what a spec of it would add."""
+    script = tmp_path / "completion"
+    script.write_text(program("--completion", "zsh").stdout)
+    shell = (f'compdef() {{ :; }}; _arguments() {{ print -rl -- "$@"; }}; words=(imprint resolve x); CURRENT=3; '
+             f'source {script}')
+    done = subprocess.run(["zsh", "-f", "-c", shell], capture_output=True, text=True, check=True)
+    specs = [line for line in done.stdout.splitlines() if line.startswith("*:argument:")]
+    assert specs == ['*:argument:{compadd -S "" -- ' + " ".join(offered_schemes("resolve")).replace(":", "\\:") +
+                     "; _files}"]
 
 
 def test_fish_completes(tmp_path):
     script = tmp_path / "completion"
     script.write_text(program("--completion", "fish").stdout)
     for typed, offered in (("imprint ex", {"export"}), ("imprint import --che", {"--checksum"}),
-                           ("imprint export a b --compress ", {"zlib", "zstd", "none"})):
+                           ("imprint export a b --compress ", {"zlib", "zstd", "none"}),
+                           ("imprint import nbd", {"nbd://", "nbds://", "nbd+unix://"})):
         done = subprocess.run(["fish", "--no-config", "-c", f"source {script}; complete -C '{typed}'"],
                               capture_output=True, text=True, check=True)
         assert {line.split("\t")[0] for line in done.stdout.splitlines() if line} == offered
