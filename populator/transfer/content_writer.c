@@ -14,7 +14,7 @@
 #define DIRECT_BYTES ((size_t)256 << 10)
 /* More is written as several: an OSD takes memory for each message afresh, and that of large ones
  * from the kernel, page by page. */
-#define DIRECT_MAX_BYTES ((size_t)2 << 20)
+#define WRITE_MAX_BYTES ((size_t)2 << 20)
 
 /* A write under way: what it holds. */
 struct held {
@@ -64,12 +64,29 @@ submit(struct content_writer *writer, struct pool_buffer *buffer, const char *da
   return 0;
 }
 
+static int
+submit_parts(struct content_writer *writer, struct pool_buffer *buffer, const char *data,
+             size_t len, uint64_t offset, struct error **err)
+{
+  while (len > 0) {
+    size_t to_end = WRITE_MAX_BYTES - (size_t)(offset % WRITE_MAX_BYTES);
+    size_t n = len < to_end ? len : to_end;
+    if (submit(writer, buffer, data, n, offset, err) < 0)
+      return -1;
+    data += n;
+    offset += n;
+    len -= n;
+  }
+  return 0;
+}
+
 int
 content_writer_flush(struct content_writer *writer, struct error **err)
 {
   int r = 0;
   if (writer->gathered && writer->len > 0)
-    r = submit(writer, writer->gathered, writer->gathered->data, writer->len, writer->offset, err);
+    r = submit_parts(writer, writer->gathered, writer->gathered->data, writer->len, writer->offset,
+                     err);
   content_writer_clear(writer);
   return r;
 }
@@ -113,22 +130,6 @@ block_len(uint64_t offset, size_t left)
 {
   size_t to_end = BLOCK_BYTES - (size_t)(offset % BLOCK_BYTES);
   return to_end < left ? to_end : left;
-}
-
-static int
-submit_parts(struct content_writer *writer, struct pool_buffer *buffer, const char *data,
-             size_t len, uint64_t offset, struct error **err)
-{
-  while (len > 0) {
-    size_t to_end = DIRECT_MAX_BYTES - (size_t)(offset % DIRECT_MAX_BYTES);
-    size_t n = len < to_end ? len : to_end;
-    if (submit(writer, buffer, data, n, offset, err) < 0)
-      return -1;
-    data += n;
-    offset += n;
-    len -= n;
-  }
-  return 0;
 }
 
 /* Writes one piece that begins and ends with something; buffer NULL: it must be copied. */
