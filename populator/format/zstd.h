@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a zstd file holds: all its frames, one after the other; frames without data are passed over.
- * Checksums are verified where there are any, an end that comes too early is an error. libzstd's
- * state cannot be saved; between two frames it has none, and there the stream can. */
+ * Checksums are verified where there are any, an end that comes too early is an error.
+ *
+ * It can be saved between two frames, and inside a frame behind nearly every block (zstd_frame.h);
+ * a little may be decoded ahead for that. The window is a part of what is saved, so a frame whose
+ * window is longer than ZSTD_FRAME_SAVED_MAX can be saved only at its end and near its beginning:
+ * "zstd --ultra -20" and "--long" make such ones, up to "zstd -19" there are none. */
 #ifndef POPULATOR_FORMAT_ZSTD_H
 #define POPULATOR_FORMAT_ZSTD_H
 

@@ -147,9 +147,9 @@ test_it_goes_on_from_a_saved_state(void)
 }
 
 static void
-test_a_long_frame_is_not_saved(void)
+test_a_frame_with_a_long_window_is_not_saved(void)
 {
-  enum { LONG = 6 << 20 };
+  enum { LONG = 16 << 20, READ = 9 << 20 };
   CLEANUP(freep) char *zeros = xcalloc(1, LONG);
   CLEANUP(freep) char *buf = xcalloc(1, LONG);
   CLEANUP(error_freep) struct error *err = NULL;
@@ -157,12 +157,12 @@ test_a_long_frame_is_not_saved(void)
   CLEANUP(buffer_clear) struct buffer state = {0};
   CLEANUP(stream_closep) struct stream *stream = NULL;
   memset(zeros, 'z', LONG);
-  pack_zstd(&packed, zeros, LONG, 0);
+  pack_zstd(&packed, zeros, LONG, 24);
   REQUIRE(zstd_stream_new(memory_stream_new(packed.data, packed.len, 0, 0), &stream, NULL) == 0);
-  REQUIRE(stream_read_full(stream, buf, 1000, NULL) == 0);
+  REQUIRE(stream_read_full(stream, buf, READ, NULL) == 0);
   CHECK_NUMBER(stream->ops->save(stream, &state, &err), -1);
   CHECK_ERROR(&err, ERROR_RESOURCE_EXHAUSTED, "long frame");
-  CHECK_NUMBER(stream_read_most(stream, buf + 1000, LONG - 1000, NULL), LONG - 1000);
+  CHECK_NUMBER(stream_read_most(stream, buf + READ, LONG - READ, NULL), LONG - READ);
   CU_ASSERT(memcmp(buf, zeros, LONG) == 0);
   CHECK_NUMBER(stream->ops->save(stream, &state, NULL), 0); /* it has ended */
 }
@@ -190,4 +190,5 @@ test_a_damaged_state_is_refused(void)
 UNIT_MAIN("populator/format/zstd", UNIT_TEST(test_frames_follow_each_other),
           UNIT_TEST(test_an_early_end_is_an_error_wherever), UNIT_TEST(test_damage_is_told),
           UNIT_TEST(test_the_window_is_limited), UNIT_TEST(test_it_goes_on_from_a_saved_state),
-          UNIT_TEST(test_a_long_frame_is_not_saved), UNIT_TEST(test_a_damaged_state_is_refused))
+          UNIT_TEST(test_a_frame_with_a_long_window_is_not_saved),
+          UNIT_TEST(test_a_damaged_state_is_refused))
