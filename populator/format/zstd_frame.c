@@ -348,9 +348,7 @@ void
 zstd_frame_save(struct zstd_frame *frame, struct buffer *body)
 {
   uint32_t offsets[ZSTD_OFFSETS] = {0};
-  CLEANUP(buffer_clear) struct buffer history = {0};
   (void)zstd_offsets_get(frame->offsets, offsets);
-  zstd_window_save(&frame->window, history_bytes(frame), &history);
   state_put_number(body, frame->facts.window_bytes);
   state_put_number(body, frame->facts.content_bytes);
   state_put_number(body, frame->facts.has_checksum);
@@ -359,7 +357,9 @@ zstd_frame_save(struct zstd_frame *frame, struct buffer *body)
   zstd_tables_save(&frame->tables, body);
   for (size_t i = 0; i < ZSTD_OFFSETS; i++)
     state_put_number(body, offsets[i]);
-  state_put_bytes(body, history.len > 0 ? history.data : "", history.len);
+  /* as state_put_bytes() would have it, without a copy more */
+  state_put_number(body, history_bytes(frame));
+  zstd_window_save(&frame->window, history_bytes(frame), body);
 }
 
 /* ---- restoring ---------------------------------------------------------------------------------
