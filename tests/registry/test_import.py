@@ -240,7 +240,7 @@ def wait_for_checkpoint(cluster, pool, running, timeout_s=60):
         time.sleep(0.1)
 
 
-@pytest.mark.parametrize("compression", ["none", "gzip", "zstd frames"])
+@pytest.mark.parametrize("compression", ["none", "gzip", "zstd", "zstd frames"])
 def test_a_killed_import_goes_on(imprint, imported, cluster, pool, fake, folder, compression):
     """kill -9 in the middle of a layer: little is fetched twice, and every byte is right."""
     noise = folder / "noise.raw"
