@@ -64,8 +64,8 @@ bool zstd_frame_has_checksum(const struct zstd_frame *frame);
 int zstd_frame_verify(const struct zstd_frame *frame,
                       const unsigned char checksum[ZSTD_FRAME_CHECKSUM], struct error **err);
 
-/* Whether it can be saved behind the block that was decoded last, or, when it cannot, may be
- * able to behind the next one. */
+/* Whether it can be saved behind the block that was decoded last; if not, perhaps behind the next.
+ */
 bool zstd_frame_can_save(struct zstd_frame *frame);
 /* Only when it can, and all was read. */
 void zstd_frame_save(struct zstd_frame *frame, struct buffer *body);

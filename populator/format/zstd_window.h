@@ -39,8 +39,7 @@ void zstd_window_add(struct zstd_window *window, size_t len);
 size_t zstd_window_read(struct zstd_window *window, void *buf, size_t len);
 /* The last len bytes, of which there are that many, and that are no more than the window. */
 void zstd_window_save(const struct zstd_window *window, size_t len, struct buffer *out);
-/* Into one that is empty: false when there is no room. Where dictionary and content lie together.
- */
+/* Into one that is empty. Where dictionary and content lie together; NULL when there is no room. */
 const void *zstd_window_restore(struct zstd_window *window,
                                 const struct zstd_dictionary *dictionary, const void *content,
                                 size_t len);

@@ -367,7 +367,7 @@ static size_t
 next_bit(size_t bit, size_t body_len)
 {
   size_t from = (body_len - 4096 - 600) * 8;
-  return bit + (bit < 64 ? 1 : bit < from || bit > from + 600 * 8 ? 401 : 3);
+  return bit + (bit < 64 ? 1 : bit < from || bit > from + 4800 ? 401 : 3);
 }
 
 static void
