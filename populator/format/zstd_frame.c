@@ -212,7 +212,7 @@ run(struct zstd_frame *frame, const unsigned char *header, const unsigned char *
   char *out = zstd_window_room(&frame->window, block_max(frame), &room);
   size_t r = ZSTD_decompressContinue(frame->context, out, room, header, ZSTD_FRAME_BLOCK_HEADER);
   /* an empty block is over with its header */
-  if (!ZSTD_isError(r) && read_block_header(header).size > 0)
+  if (!ZSTD_isError(r) && len > 0)
     r = ZSTD_decompressContinue(frame->context, out, room, block, len);
   if (ZSTD_isError(r))
     return zstd_frame_explain(frame->memory, ZSTD_getErrorCode(r), err);

@@ -263,6 +263,23 @@ test_a_table_of_one_symbol_is_used_again(void)
 }
 
 static void
+test_empty_blocks_are_passed_over(void)
+{
+  CLEANUP(buffer_clear) struct buffer file = {0};
+  (void)buffer_append(&file, HEADER, 6);
+  append_block(&file, 0, "", 0, false);
+  append_block(&file, 1, "z", 0, false);
+  append_block(&file, 0, "raw", 3, false);
+  append_block(&file, 1, "z", 0, false);
+  append_block(&file, 0, "", 0, true);
+  for (size_t step = 1; step < 5; step++) {
+    memset(out, 0, 10);
+    CHECK_NUMBER(read_in_steps(&file, step, NULL), 3);
+    CHECK_STRING(out, "raw");
+  }
+}
+
+static void
 test_a_table_that_never_was_is_not_used(void)
 {
   static const struct {
@@ -404,6 +421,7 @@ test_a_forged_state_does_no_harm(void)
 UNIT_MAIN("populator/format/zstd_frame", UNIT_TEST(test_every_content_goes_on_within_a_frame),
           UNIT_TEST(test_every_window_goes_on), UNIT_TEST(test_a_small_window_turns_often),
           UNIT_TEST(test_a_table_of_one_symbol_is_used_again),
+          UNIT_TEST(test_empty_blocks_are_passed_over),
           UNIT_TEST(test_a_table_that_never_was_is_not_used),
           UNIT_TEST(test_damage_is_found_in_a_frame_that_went_on),
           UNIT_TEST(test_an_early_end_is_found_in_a_frame_that_went_on),
