@@ -48,6 +48,13 @@ bytes_be64(const void *p)
 }
 
 static inline void
+bytes_put_le64(void *p, uint64_t value)
+{
+  value = htole64(value);
+  memcpy(p, &value, sizeof(value));
+}
+
+static inline void
 bytes_put_be64(void *p, uint64_t value)
 {
   value = htobe64(value);

@@ -12,32 +12,99 @@
 /* A checkpoint is made every few seconds by the thread that also reads: speed counts. */
 #define LEVEL 1
 
-static void
-free_compressor(ZSTD_CCtx **context)
+/* What the compressor is emptied into before it is appended. */
+#define PIECE_BYTES ((size_t)128 << 10)
+
+struct state_sealer {
+  struct buffer *state;
+  size_t start; /* where the seal stands in the state */
+  uint64_t body_len;
+  ZSTD_CCtx *context;
+  struct error *failure; /* the first one */
+  char piece[PIECE_BYTES];
+};
+
+struct state_sealer *
+state_sealer_new(uint32_t form, struct buffer *state)
 {
-  (void)ZSTD_freeCCtx(*context);
+  struct state_sealer *sealer = xcalloc(1, sizeof(*sealer));
+  sealer->state = state;
+  sealer->start = state->len;
+  sealer->context = ZSTD_createCCtx();
+  if (!sealer->context) {
+    (void)error_set(&sealer->failure, ERROR_RESOURCE_EXHAUSTED, "no memory to save a state");
+    return sealer;
+  }
+  (void)ZSTD_CCtx_setParameter(sealer->context, ZSTD_c_compressionLevel, LEVEL);
+  (void)ZSTD_CCtx_setParameter(sealer->context, ZSTD_c_checksumFlag, 1);
+  buffer_append_u32(state, form);
+  buffer_append_u64(state, 0); /* both lengths are known at the end */
+  buffer_append_u64(state, 0);
+  return sealer;
+}
+
+void
+state_sealer_free(struct state_sealer *sealer)
+{
+  if (!sealer)
+    return;
+  (void)ZSTD_freeCCtx(sealer->context);
+  error_free(sealer->failure);
+  free(sealer);
+}
+
+static void
+append_piece(struct state_sealer *sealer, size_t len)
+{
+  size_t sealed = sealer->state->len - sealer->start;
+  if (len > STATE_MAX_BYTES - sealed || !buffer_append(sealer->state, sealer->piece, len))
+    (void)error_set(&sealer->failure, ERROR_RESOURCE_EXHAUSTED,
+                    "a saved state of %zu bytes is too long", sealed + len);
+}
+
+static void
+compress(struct state_sealer *sealer, ZSTD_inBuffer *in, ZSTD_EndDirective end)
+{
+  size_t left = 1;
+  while (!sealer->failure && (in->pos < in->size || (end == ZSTD_e_end && left > 0))) {
+    ZSTD_outBuffer out = {.dst = sealer->piece, .size = sizeof(sealer->piece)};
+    left = ZSTD_compressStream2(sealer->context, &out, in, end);
+    if (ZSTD_isError(left))
+      (void)error_set(&sealer->failure, ERROR_INTERNAL, "save state: %s", ZSTD_getErrorName(left));
+    else
+      append_piece(sealer, out.pos);
+  }
+}
+
+void
+state_sealer_add(struct state_sealer *sealer, const void *data, size_t len)
+{
+  ZSTD_inBuffer in = {.src = data, .size = len};
+  sealer->body_len += len;
+  compress(sealer, &in, ZSTD_e_continue);
+}
+
+int
+state_sealer_finish(struct state_sealer *sealer, struct error **err)
+{
+  ZSTD_inBuffer in = {0};
+  compress(sealer, &in, ZSTD_e_end);
+  if (sealer->failure)
+    return error_set(err, sealer->failure->code, "%s", sealer->failure->message);
+  char *seal = sealer->state->data + sealer->start;
+  bytes_put_le64(seal + 4, sealer->body_len);
+  bytes_put_le64(seal + 12, sealer->state->len - sealer->start - SEAL_BYTES);
+  return 0;
 }
 
 int
 state_seal(uint32_t form, const struct buffer *body, struct buffer *state, struct error **err)
 {
-  CLEANUP(free_compressor) ZSTD_CCtx *context = ZSTD_createCCtx();
-  size_t room = ZSTD_compressBound(body->len);
-  CLEANUP(freep) void *frame = malloc(room);
-  if (!context || !frame)
-    return error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory to save %zu bytes of state",
-                     body->len);
-  (void)ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, LEVEL);
-  (void)ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
-  size_t len = ZSTD_compress2(context, frame, room, body->data, body->len);
-  if (ZSTD_isError(len))
-    return error_set(err, ERROR_INTERNAL, "save state: %s", ZSTD_getErrorName(len));
-  buffer_append_u32(state, form);
-  buffer_append_u64(state, body->len);
-  buffer_append_u64(state, len);
-  if (!buffer_append(state, frame, len))
-    return error_set(err, ERROR_RESOURCE_EXHAUSTED, "a saved state of %zu bytes is too long", len);
-  return 0;
+  CLEANUP(state_sealer_freep) struct state_sealer *sealer = state_sealer_new(form, state);
+  if (sealer->context)
+    (void)ZSTD_CCtx_setPledgedSrcSize(sealer->context, body->len);
+  state_sealer_add(sealer, body->data, body->len);
+  return state_sealer_finish(sealer, err);
 }
 
 int

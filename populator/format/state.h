@@ -13,10 +13,28 @@
 #include <stdint.h>
 
 #include "lib/base/buffer.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/error.h"
 
-/* Appends the sealed body to *state. `form` changes with the meaning of the body. */
+/* What is longer, sealed, is not written: it costs more to write than to do without, and far above
+ * that no OSD would take it. */
+#define STATE_MAX_BYTES ((size_t)48 << 20)
+
+/* Appends the sealed body to *state. `form` changes with the meaning of the body.
+ * RESOURCE_EXHAUSTED when it is too long. */
 int state_seal(uint32_t form, const struct buffer *body, struct buffer *state, struct error **err);
+
+/* The same for a body too long to be held twice: it is handed over piece by piece. */
+struct state_sealer;
+
+/* `state` is what it is appended to, and stays the caller's. */
+struct state_sealer *state_sealer_new(uint32_t form, struct buffer *state);
+void state_sealer_free(struct state_sealer *sealer);
+DEFINE_CLEANUP(struct state_sealer *, state_sealer_free)
+void state_sealer_add(struct state_sealer *sealer, const void *data, size_t len);
+/* Fails for whatever went wrong since it was made; what is in *state is then of no use. */
+int state_sealer_finish(struct state_sealer *sealer, struct error **err);
+
 /* Opens the sealed body that `state` begins with: *ret_used bytes of it. DATA_LOSS when it is not
  * one of this form or is longer than max_len. *ret_body is cleared by the caller. */
 int state_unseal(uint32_t form, const void *state, size_t len, size_t max_len,

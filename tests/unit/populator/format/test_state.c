@@ -66,6 +66,54 @@ test_anything_but_the_seal_is_refused(void)
   }
 }
 
+/* Longer than what the compressor gives at a time, in pieces of many lengths, behind something. */
+static void
+test_pieces_are_sealed_as_one(void)
+{
+  enum { LEN = 3 << 20 };
+  CLEANUP(freep) char *bytes = xcalloc(1, LEN);
+  CLEANUP(buffer_clear) struct buffer state = {0};
+  CLEANUP(buffer_clear) struct buffer opened = {0};
+  uint32_t random = 7;
+  for (size_t i = 0; i < LEN; i++) {
+    random = random * 1664525 + 1013904223;
+    bytes[i] = (char)(random >> 24);
+  }
+  (void)buffer_append_text(&state, "before");
+  CLEANUP(state_sealer_freep) struct state_sealer *sealer = state_sealer_new(FORM, &state);
+  for (size_t at = 0, n = 0; at < LEN; at += n, n = 2 * n + 1) {
+    n = n < LEN - at ? n : LEN - at;
+    state_sealer_add(sealer, bytes + at, n);
+  }
+  REQUIRE(state_sealer_finish(sealer, NULL) == 0);
+  size_t used = 0, sealed = state.len - 6;
+  (void)buffer_append_text(&state, "behind");
+  REQUIRE(state_unseal(FORM, state.data + 6, state.len - 6, LEN, &opened, &used, NULL) == 0);
+  CHECK_NUMBER(used, sealed);
+  CHECK_NUMBER(opened.len, LEN);
+  CU_ASSERT(memcmp(opened.data, bytes, LEN) == 0);
+}
+
+static void
+test_what_is_too_long_is_not_sealed(void)
+{
+  enum { LEN = 1 << 20 };
+  CLEANUP(error_freep) struct error *err = NULL;
+  CLEANUP(freep) char *bytes = xcalloc(1, LEN);
+  CLEANUP(buffer_clear) struct buffer state = {0};
+  CLEANUP(state_sealer_freep) struct state_sealer *sealer = state_sealer_new(FORM, &state);
+  uint32_t random = 8;
+  for (size_t i = 0; i < LEN; i++) {
+    random = random * 1664525 + 1013904223;
+    bytes[i] = (char)(random >> 24);
+  }
+  for (size_t sum = 0; sum <= STATE_MAX_BYTES; sum += LEN)
+    state_sealer_add(sealer, bytes, LEN);
+  CHECK_NUMBER(state_sealer_finish(sealer, &err), -1);
+  CHECK_ERROR(&err, ERROR_RESOURCE_EXHAUSTED, "too long");
+  CU_ASSERT(state.len <= STATE_MAX_BYTES);
+}
+
 static void
 test_numbers_take_as_few_bytes_as_they_need(void)
 {
@@ -132,6 +180,7 @@ test_bytes_are_bounded_twice(void)
 
 UNIT_MAIN("populator/format/state", UNIT_TEST(test_what_is_sealed_comes_back),
           UNIT_TEST(test_an_empty_body_is_one), UNIT_TEST(test_anything_but_the_seal_is_refused),
+          UNIT_TEST(test_pieces_are_sealed_as_one), UNIT_TEST(test_what_is_too_long_is_not_sealed),
           UNIT_TEST(test_numbers_take_as_few_bytes_as_they_need),
           UNIT_TEST(test_a_number_that_does_not_fit_fails_the_reader),
           UNIT_TEST(test_bytes_are_bounded_twice))
