@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stream of xz is a header, blocks, an index of them and a footer. liblzma decodes the blocks and
- * checks the rest; what comes when is decided here, because its decoder of whole streams does not
- * tell when a block has ended. */
+/* A stream of xz is a header, blocks, an index of them and a footer. What comes when is decided
+ * here, because liblzma's decoder of whole streams does not tell when a block has ended. Blocks
+ * that may be long are decoded by xz_block, so that they can be saved inside; liblzma decodes the
+ * others, and reads what stands around them. */
 #include "populator/format/xz.h"
 
 #include <inttypes.h>
@@ -13,12 +14,14 @@
 #include "populator/format/decoded_ahead.h"
 #include "populator/format/decoder_memory.h"
 #include "populator/format/state.h"
+#include "populator/format/xz_block.h"
 
-#define FORM 0x317a7869 /* "ixz1" */
+#define FORM 0x327a7869 /* "ixz2" */
 #define IN_BYTES ((size_t)64 << 10)
 /* What liblzma adds to the filters' own memory. */
 #define MEMORY_BASE ((uint64_t)1 << 15)
-/* Decoded ahead to the end of a block, in steps, before it is given up: not here. */
+/* Decoded ahead to the end of a block of liblzma's, in steps, before it is given up: not here. One
+ * that is known to be no longer is left to liblzma. */
 #define SETTLE_MAX ((size_t)8 << 20)
 #define SETTLE_STEP ((size_t)128 << 10)
 /* Blocks of one stream that are kept for whoever goes on. With more it cannot be saved. */
@@ -40,6 +43,7 @@ struct xz_stream {
   uint64_t streams; /* that were read to their ends */
   lzma_stream_flags flags;
   lzma_block block;
+  struct xz_block *own;   /* decodes this block, or NULL: liblzma does */
   lzma_index_hash *index; /* of the blocks so far */
   struct block_size *blocks;
   size_t block_count, block_room;
@@ -154,6 +158,26 @@ check_memory(struct xz_stream *xz, const lzma_filter *filters, struct error **er
   return 0;
 }
 
+static bool
+may_be_long(const lzma_block *block)
+{
+  return block->uncompressed_size == LZMA_VLI_UNKNOWN || block->uncompressed_size > SETTLE_MAX;
+}
+
+/* One decoder or the other; not both are to hold memory. */
+static lzma_ret
+begin_block(struct xz_stream *xz)
+{
+  if (!may_be_long(&xz->block) || !xz_block_is_known(&xz->block)) {
+    xz_block_free(TAKE(xz->own));
+    return lzma_block_decoder(&xz->lzma, &xz->block);
+  }
+  lzma_end(&xz->lzma);
+  if (!xz->own)
+    xz->own = xz_block_new(xz->memory);
+  return xz_block_begin(xz->own, &xz->block);
+}
+
 /* Its first byte, the length, is there. */
 static int
 read_block_header(struct xz_stream *xz, struct error **err)
@@ -169,7 +193,7 @@ read_block_header(struct xz_stream *xz, struct error **err)
     return explain(xz, r, err);
   int checked = check_memory(xz, filters, err);
   if (checked == 0)
-    r = lzma_block_decoder(&xz->lzma, &xz->block);
+    r = begin_block(xz);
   lzma_filters_free(filters, &xz->allocator); /* the decoder has its own */
   xz->block.filters = NULL;
   if (checked < 0)
@@ -265,31 +289,55 @@ read_next_header(struct xz_stream *xz, struct error **err)
 /* ---- data --------------------------------------------------------------------------------------
  */
 
-/* As much of the block as there is room for. */
+/* lzma_code() by our own decoder. */
+static lzma_ret
+run_own(struct xz_stream *xz)
+{
+  lzma_stream *lzma = &xz->lzma;
+  struct lzma2_io io = {lzma->next_in, lzma->avail_in, lzma->next_out, lzma->avail_out};
+  lzma_ret r = xz_block_run(xz->own, &io);
+  bool is_stuck = io.in_len == lzma->avail_in && io.out_len == lzma->avail_out;
+  lzma->next_in = io.in;
+  lzma->avail_in = io.in_len;
+  lzma->next_out = io.out;
+  lzma->avail_out = io.out_len;
+  return r == LZMA_OK && is_stuck && xz->is_below_at_end ? LZMA_BUF_ERROR : r;
+}
+
+/* Some of the block, up to what there is room for. */
 static int
 decode_block(struct xz_stream *xz, struct error **err)
 {
   if (fill(xz, err) < 0)
     return -1;
-  lzma_ret r = lzma_code(&xz->lzma, LZMA_RUN);
+  lzma_ret r = xz->own ? run_own(xz) : lzma_code(&xz->lzma, LZMA_RUN);
   if (r == LZMA_OK)
     return 0;
   if (r != LZMA_STREAM_END)
     return explain(xz, r, err);
-  const struct block_size size = {lzma_block_unpadded_size(&xz->block),
-                                  xz->block.uncompressed_size};
+  struct block_size size = {lzma_block_unpadded_size(&xz->block), xz->block.uncompressed_size};
+  if (xz->own)
+    size =
+        (struct block_size){xz_block_unpadded_size(xz->own), xz_block_uncompressed_size(xz->own)};
   xz->phase = PHASE_BLOCK_HEADER;
   return note_block(xz, &size, err);
 }
 
-/* Fills buf; less at the end of the file, or, if it is to, at the end of a block. */
+/* Where it can be saved: between blocks, and between the chunks of those that we decode. */
+static bool
+is_settled(const struct xz_stream *xz)
+{
+  return xz->phase != PHASE_BLOCK || (xz->own && xz_block_is_settled(xz->own));
+}
+
+/* Fills buf; less at the end of the file, or, if it is to settle, where it can be saved. */
 static ssize_t
-decode(struct xz_stream *xz, void *buf, size_t len, bool stops_at_block, struct error **err)
+decode(struct xz_stream *xz, void *buf, size_t len, bool is_to_settle, struct error **err)
 {
   xz->lzma.next_out = buf;
   xz->lzma.avail_out = len;
   while (xz->phase != PHASE_END && xz->lzma.avail_out > 0) {
-    if (stops_at_block && xz->phase != PHASE_BLOCK)
+    if (is_to_settle && is_settled(xz))
       break;
     int r = xz->phase == PHASE_BLOCK           ? decode_block(xz, err)
             : xz->phase == PHASE_STREAM_HEADER ? read_stream_header(xz, err)
@@ -314,6 +362,7 @@ xz_close(struct stream *stream)
   struct xz_stream *xz = xz_of(stream);
   stream_close(xz->stream.below);
   lzma_end(&xz->lzma);
+  xz_block_free(xz->own);
   lzma_index_hash_end(xz->index, &xz->allocator);
   decoder_memory_leave(xz->memory);
   decoded_ahead_clear(&xz->ahead);
@@ -330,13 +379,14 @@ xz_memory(struct stream *stream)
 /* ---- saving and restoring ----------------------------------------------------------------------
  */
 
-/* Decodes ahead to the end of the block: between two of them the decoder knows nothing. */
+/* Decodes ahead to the end of a chunk, or of a block of liblzma's: between two of them that knows
+ * nothing. */
 static int
 settle(struct xz_stream *xz, struct error **err)
 {
-  CLEANUP(freep) char *step = xz->phase == PHASE_BLOCK ? xcalloc(1, SETTLE_STEP) : NULL;
-  while (xz->phase == PHASE_BLOCK) {
-    if (decoded_ahead_left(&xz->ahead) > SETTLE_MAX)
+  CLEANUP(freep) char *step = is_settled(xz) ? NULL : xcalloc(1, SETTLE_STEP);
+  while (!is_settled(xz)) {
+    if (!xz->own && decoded_ahead_left(&xz->ahead) > SETTLE_MAX)
       return error_set(err, ERROR_RESOURCE_EXHAUSTED,
                        "xz: cannot be saved here, in the middle of a long block");
     ssize_t got = decode(xz, step, SETTLE_STEP, true, err);
@@ -355,6 +405,7 @@ xz_save(struct stream *stream, struct buffer *state, struct error **err)
   struct xz_stream *xz = xz_of(stream);
   if (settle(xz, err) < 0)
     return -1;
+  CLEANUP(state_sealer_freep) struct state_sealer *sealer = state_sealer_new(FORM, state);
   CLEANUP(buffer_clear) struct buffer body = {0};
   state_put_number(&body, xz->phase);
   state_put_number(&body, xz->flags.check);
@@ -367,7 +418,10 @@ xz_save(struct stream *stream, struct buffer *state, struct error **err)
   state_put_bytes(&body, xz->lzma.avail_in ? (const char *)xz->lzma.next_in : "",
                   xz->lzma.avail_in);
   decoded_ahead_save(&xz->ahead, &body);
-  return state_seal(FORM, &body, state, err);
+  state_sealer_add(sealer, body.data, body.len);
+  if (xz->phase == PHASE_BLOCK)
+    xz_block_save(xz->own, sealer);
+  return state_sealer_finish(sealer, err);
 }
 
 static uint64_t
@@ -428,6 +482,19 @@ restore_blocks(struct xz_stream *xz, struct state_reader *reader, struct error *
 }
 
 static int
+restore_block(struct xz_stream *xz, struct state_reader *reader, struct error **err)
+{
+  if (xz->phase != PHASE_BLOCK || reader->failed)
+    return 0;
+  xz->own = xz_block_new(xz->memory);
+  lzma_ret r = xz_block_restore(xz->own, xz->flags.check, reader);
+  if (r == LZMA_MEM_ERROR)
+    return explain(xz, r, err);
+  reader->failed = r != LZMA_OK;
+  return 0;
+}
+
+static int
 restore(struct xz_stream *xz, struct state_reader *reader, struct error **err)
 {
   size_t in_len = 0, ahead_len = 0;
@@ -439,7 +506,9 @@ restore(struct xz_stream *xz, struct state_reader *reader, struct error **err)
     return -1;
   const void *in = state_get_bytes(reader, sizeof(xz->in), &in_len);
   const void *ahead = state_get_bytes(reader, SIZE_MAX, &ahead_len);
-  if (reader->failed || reader->left > 0 || xz->phase == PHASE_BLOCK)
+  if (restore_block(xz, reader, err) < 0)
+    return -1;
+  if (reader->failed || reader->left > 0)
     return error_set(err, ERROR_DATA_LOSS, "xz: saved state: damaged");
   memcpy(xz->in, in, in_len);
   xz->lzma.next_in = xz->in;
@@ -457,7 +526,7 @@ xz_stream_restore(struct stream *below, const void *state, size_t len, size_t *r
   size_t used;
   if (xz_stream_new(below, &stream, err) < 0)
     return -1;
-  size_t max_len = 2 * SETTLE_MAX + 20 * BLOCKS_MAX;
+  size_t max_len = 2 * SETTLE_MAX + 20 * BLOCKS_MAX + XZ_MEMORY_MAX;
   if (state_unseal(FORM, state, len, max_len, &body, &used, err) < 0)
     return error_wrap(err, "xz");
   struct state_reader reader = {.at = (const unsigned char *)body.data, .left = body.len};

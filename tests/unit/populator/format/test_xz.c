@@ -23,6 +23,41 @@ pack_xz(struct buffer *out, const char *bytes, size_t len, uint32_t preset)
   (void)buffer_append(out, packed, used);
 }
 
+/* As the xz command makes it: one block, whose length stands nowhere, or one every `block` bytes.
+ */
+static void
+pack_stream(struct buffer *out, const char *bytes, size_t len, const lzma_filter *filters,
+            lzma_check check, size_t block)
+{
+  lzma_stream lzma = LZMA_STREAM_INIT;
+  size_t room = 2 * lzma_stream_buffer_bound(len) + 100000;
+  CLEANUP(freep) uint8_t *packed = xcalloc(1, room);
+  REQUIRE(lzma_stream_encoder(&lzma, filters, check) == LZMA_OK);
+  lzma.next_out = packed;
+  lzma.avail_out = room;
+  for (size_t at = 0, n; at <= len; at += n) {
+    n = block > 0 && block < len - at ? block : len - at;
+    lzma.next_in = (const uint8_t *)bytes + at;
+    lzma.avail_in = n;
+    bool is_last = at + n == len;
+    REQUIRE(lzma_code(&lzma, is_last ? LZMA_FINISH : LZMA_FULL_FLUSH) == LZMA_STREAM_END);
+    if (is_last)
+      break;
+  }
+  (void)buffer_append(out, packed, room - lzma.avail_out);
+  lzma_end(&lzma);
+}
+
+static void
+pack_lzma2(struct buffer *out, size_t len, uint32_t preset, lzma_check check, size_t block)
+{
+  lzma_options_lzma options;
+  REQUIRE(!lzma_lzma_preset(&options, preset));
+  options.dict_size = (uint32_t)1 << 16;
+  const lzma_filter filters[] = {{LZMA_FILTER_LZMA2, &options}, {LZMA_VLI_UNKNOWN, NULL}};
+  pack_stream(out, data, len, filters, check, block);
+}
+
 static ssize_t
 read_all(const struct buffer *packed, size_t piece, char *buf, size_t room, struct error **err)
 {
@@ -30,6 +65,11 @@ read_all(const struct buffer *packed, size_t piece, char *buf, size_t room, stru
   REQUIRE(xz_stream_new(memory_stream_new(packed->data, packed->len, 0, piece), &stream, err) == 0);
   ssize_t got = stream_read_most(stream, buf, room, err);
   char more;
+  if (got < 0) { /* nor does it go on behind an error */
+    CLEANUP(buffer_clear) struct buffer state = {0};
+    CU_ASSERT(stream_read(stream, &more, 1, NULL) <= 0);
+    (void)stream->ops->save(stream, &state, NULL);
+  }
   if (got >= 0 && stream_read(stream, &more, 1, err) != 0)
     return -1;
   return got;
@@ -51,18 +91,85 @@ test_streams_follow_each_other(void)
   }
 }
 
+static const lzma_check checks[] = {LZMA_CHECK_NONE, LZMA_CHECK_CRC32, LZMA_CHECK_CRC64,
+                                    LZMA_CHECK_SHA256};
+#define CHECKS (sizeof(checks) / sizeof(checks[0]))
+
+static void
+test_blocks_without_sizes(void)
+{
+  static char buf[DATA_LEN + 1];
+  static const size_t blocks[] = {0, 70001, 100000};
+  pack_fill(data, DATA_LEN, 5);
+  for (size_t i = 0; i < 3 * CHECKS; i++) {
+    CLEANUP(buffer_clear) struct buffer packed = {0};
+    pack_lzma2(&packed, DATA_LEN, (uint32_t)i % 7, checks[i % CHECKS], blocks[i / CHECKS]);
+    for (size_t piece = 0; piece < 2000; piece += 997) {
+      CHECK_NUMBER(read_all(&packed, piece, buf, sizeof(buf), NULL), DATA_LEN);
+      CU_ASSERT(memcmp(buf, data, DATA_LEN) == 0);
+    }
+  }
+}
+
+/* Filters in front of LZMA2, which liblzma decodes, among blocks that it does not. */
+static void
+test_filters_and_none(void)
+{
+  static char buf[DATA_LEN + 1];
+  CLEANUP(buffer_clear) struct buffer packed = {0};
+  lzma_options_lzma options;
+  lzma_options_delta delta = {.type = LZMA_DELTA_TYPE_BYTE, .dist = 4};
+  REQUIRE(!lzma_lzma_preset(&options, 1));
+  options.dict_size = (uint32_t)80 << 20; /* two such would be too much */
+  const lzma_filter filters[] = {
+      {LZMA_FILTER_DELTA, &delta}, {LZMA_FILTER_LZMA2, &options}, {LZMA_VLI_UNKNOWN, NULL}};
+  pack_fill(data, DATA_LEN, 6);
+  for (size_t i = 0; i < 3; i++)
+    pack_stream(&packed, data + i * 100000, 100000, &filters[i % 2], LZMA_CHECK_CRC32, 0);
+  CHECK_NUMBER(read_all(&packed, 0, buf, sizeof(buf), NULL), DATA_LEN);
+  CU_ASSERT(memcmp(buf, data, DATA_LEN) == 0);
+}
+
+static void
+check_early_end(struct buffer *packed)
+{
+  static char buf[DATA_LEN];
+  for (size_t len = packed->len; len-- > 0;) {
+    CLEANUP(error_freep) struct error *err = NULL;
+    packed->len = len;
+    CHECK_NUMBER(read_all(packed, 0, buf, sizeof(buf), &err), -1);
+    CHECK_ERROR(&err, ERROR_DATA_LOSS, "too early");
+  }
+}
+
 static void
 test_an_early_end_is_an_error_wherever(void)
 {
+  pack_fill(data, DATA_LEN, 2);
+  for (size_t i = 0; i < CHECKS; i++) {
+    CLEANUP(buffer_clear) struct buffer packed = {0};
+    pack_lzma2(&packed, 2000, 0, checks[i], 700);
+    check_early_end(&packed);
+  }
+  CLEANUP(buffer_clear) struct buffer packed = {0};
+  pack_xz(&packed, data, 2000, 0);
+  check_early_end(&packed);
+}
+
+/* Or it is one on which nothing depends: of literals' contexts, where there are few literals. */
+static void
+test_every_flipped_bit_is_told(void)
+{
   static char buf[DATA_LEN];
   CLEANUP(buffer_clear) struct buffer packed = {0};
-  pack_fill(data, DATA_LEN, 2);
-  pack_xz(&packed, data, 2000, 0);
-  for (size_t len = packed.len; len-- > 0;) {
+  pack_fill(data, DATA_LEN, 7);
+  pack_lzma2(&packed, 1500, 0, LZMA_CHECK_CRC64, 601);
+  for (size_t i = 0; i < 8 * packed.len; i++) {
     CLEANUP(error_freep) struct error *err = NULL;
-    packed.len = len;
-    CHECK_NUMBER(read_all(&packed, 0, buf, sizeof(buf), &err), -1);
-    CHECK_ERROR(&err, ERROR_DATA_LOSS, "too early");
+    packed.data[i / 8] = (char)(packed.data[i / 8] ^ 1 << i % 8);
+    ssize_t got = read_all(&packed, 0, buf, sizeof(buf), &err);
+    CU_ASSERT(got == -1 || (got == 1500 && memcmp(buf, data, 1500) == 0));
+    packed.data[i / 8] = (char)(packed.data[i / 8] ^ 1 << i % 8);
   }
 }
 
@@ -164,7 +271,9 @@ read_restarted(const struct buffer *packed, size_t piece, char *buf, size_t room
           0);
   size_t got = 0;
   for (;;) {
-    stream = restart(TAKE(stream), packed, piece);
+    stream = memory_stream_restart(TAKE(stream), xz_stream_restore, packed, piece);
+    if (!stream)
+      return -1;
     ssize_t n = stream_read(stream, buf + got, room - got < 7001 ? room - got : 7001, NULL);
     if (n <= 0)
       return n < 0 ? -1 : (ssize_t)got;
@@ -192,10 +301,88 @@ test_it_goes_on_from_a_saved_state(void)
   CHECK_NUMBER(read_restarted(&packed, 0, buf, sizeof(buf)), -1);
 }
 
+/* One block, with a check or without one. */
 static void
-test_a_long_block_is_not_saved(void)
+test_it_goes_on_in_the_middle_of_a_block(void)
 {
-  enum { LONG = 10 << 20 };
+  static char buf[DATA_LEN + 1];
+  pack_fill(data, DATA_LEN, 8);
+  for (size_t i = 0; i < 3; i++) {
+    CLEANUP(buffer_clear) struct buffer packed = {0};
+    pack_lzma2(&packed, DATA_LEN, 0, checks[i], 0);
+    for (size_t piece = 0; piece < 3000; piece += 977) {
+      CHECK_NUMBER(read_restarted(&packed, piece, buf, sizeof(buf)), DATA_LEN);
+      CU_ASSERT(memcmp(buf, data, DATA_LEN) == 0);
+    }
+    packed.data[packed.len - 50] ^=
+        1; /* the check, of bytes from before the restarts, or near it */
+    CHECK_NUMBER(read_restarted(&packed, 0, buf, sizeof(buf)), -1);
+  }
+}
+
+enum { LONG = 10 << 20 };
+
+static void
+pack_long(struct buffer *packed, const char *bytes, lzma_check check)
+{
+  size_t room = lzma_stream_buffer_bound(LONG), used = 0;
+  CLEANUP(freep) uint8_t *out = xcalloc(1, room);
+  REQUIRE(lzma_easy_buffer_encode(0, check, NULL, (const uint8_t *)bytes, LONG, out, &used, room) ==
+          LZMA_OK);
+  (void)buffer_append(packed, out, used);
+}
+
+/* Saved anew only when what was decoded ahead is read, as an import does it. */
+static void
+test_a_long_block_is_saved_though_its_length_is_known(void)
+{
+  CLEANUP(freep) char *bytes = xcalloc(1, LONG);
+  CLEANUP(freep) char *buf = xcalloc(1, LONG);
+  CLEANUP(buffer_clear) struct buffer packed = {0};
+  CLEANUP(stream_closep) struct stream *stream = NULL;
+  for (size_t at = 0; at < LONG; at += DATA_LEN)
+    memcpy(bytes + at, data, LONG - at < DATA_LEN ? LONG - at : DATA_LEN);
+  pack_long(&packed, bytes, LZMA_CHECK_CRC64);
+  REQUIRE(xz_stream_new(memory_stream_new(packed.data, packed.len, 0, 0), &stream, NULL) == 0);
+  size_t step = LONG / 10, got = 0;
+  for (; got + step <= LONG; got += step) {
+    REQUIRE(stream_read_full(stream, buf + got, step, NULL) == 0);
+    stream = restart(TAKE(stream), &packed, 0);
+  }
+  CHECK_NUMBER(stream_read_most(stream, buf + got, LONG - got, NULL), LONG - got);
+  CHECK_NUMBER(stream_read(stream, buf, 1, NULL), 0);
+  CU_ASSERT(memcmp(buf, bytes, LONG) == 0);
+}
+
+/* A size in the header that is not that of the block. */
+static void
+test_sizes_in_the_header_count(void)
+{
+  CLEANUP(freep) char *bytes = xcalloc(1, LONG);
+  CLEANUP(freep) char *buf = xcalloc(1, LONG + 1);
+  memset(bytes, 'x', LONG);
+  for (int i = 0; i < 4; i++) {
+    CLEANUP(error_freep) struct error *err = NULL;
+    CLEANUP(buffer_clear) struct buffer packed = {0};
+    lzma_filter filters[LZMA_FILTERS_MAX + 1];
+    lzma_block block = {.version = 1, .check = LZMA_CHECK_CRC64, .filters = filters};
+    pack_long(&packed, bytes, LZMA_CHECK_CRC64);
+    uint8_t *header = (uint8_t *)packed.data + LZMA_STREAM_HEADER_SIZE;
+    block.header_size = lzma_block_header_size_decode(header[0]);
+    REQUIRE(lzma_block_header_decode(&block, NULL, header) == LZMA_OK);
+    lzma_vli *size = i < 2 ? &block.compressed_size : &block.uncompressed_size;
+    *size += i % 2 ? 1 : (lzma_vli)-1;
+    REQUIRE(lzma_block_header_encode(&block, header) == LZMA_OK);
+    lzma_filters_free(filters, NULL);
+    CHECK_NUMBER(read_all(&packed, 0, buf, LONG + 1, &err), -1);
+    CHECK_ERROR(&err, ERROR_DATA_LOSS, "damaged");
+  }
+}
+
+/* liblzma's decoder has it then, since the state of that checksum cannot be saved. */
+static void
+test_a_long_block_with_sha256_is_not_saved(void)
+{
   CLEANUP(freep) char *bytes = xcalloc(1, LONG);
   CLEANUP(freep) char *buf = xcalloc(1, LONG);
   CLEANUP(error_freep) struct error *err = NULL;
@@ -203,7 +390,7 @@ test_a_long_block_is_not_saved(void)
   CLEANUP(buffer_clear) struct buffer state = {0};
   CLEANUP(stream_closep) struct stream *stream = NULL;
   memset(bytes, 'x', LONG);
-  pack_xz(&packed, bytes, LONG, 0);
+  pack_long(&packed, bytes, LZMA_CHECK_SHA256);
   REQUIRE(xz_stream_new(memory_stream_new(packed.data, packed.len, 0, 0), &stream, NULL) == 0);
   REQUIRE(stream_read_full(stream, buf, 1000, NULL) == 0);
   CHECK_NUMBER(stream->ops->save(stream, &state, &err), -1);
@@ -213,17 +400,15 @@ test_a_long_block_is_not_saved(void)
 }
 
 static void
-test_a_damaged_state_is_refused(void)
+check_damaged_states(const struct buffer *packed)
 {
-  CLEANUP(buffer_clear) struct buffer packed = {0};
   CLEANUP(buffer_clear) struct buffer state = {0};
   CLEANUP(stream_closep) struct stream *stream = NULL;
   char byte;
-  pack_blocks(&packed, data, 1000, 400);
-  REQUIRE(xz_stream_new(memory_stream_new(packed.data, packed.len, 0, 0), &stream, NULL) == 0);
+  REQUIRE(xz_stream_new(memory_stream_new(packed->data, packed->len, 0, 0), &stream, NULL) == 0);
   REQUIRE(stream_read_full(stream, &byte, 1, NULL) == 0);
   REQUIRE(stream->ops->save(stream, &state, NULL) == 0);
-  for (size_t len = 0; len < state.len; len++) {
+  for (size_t len = 0; len < state.len; len += len < 1000 ? 1 : 101) {
     CLEANUP(error_freep) struct error *err = NULL;
     struct stream *restored = NULL;
     size_t used;
@@ -234,8 +419,26 @@ test_a_damaged_state_is_refused(void)
   }
 }
 
+static void
+test_a_damaged_state_is_refused(void)
+{
+  CLEANUP(buffer_clear) struct buffer blocks = {0};
+  CLEANUP(buffer_clear) struct buffer one = {0};
+  pack_fill(data, DATA_LEN, 9);
+  pack_blocks(&blocks, data, 1000, 400);
+  check_damaged_states(&blocks);
+  pack_lzma2(&one, DATA_LEN, 0, LZMA_CHECK_CRC32, 0);
+  check_damaged_states(&one);
+}
+
 UNIT_MAIN("populator/format/xz", UNIT_TEST(test_streams_follow_each_other),
-          UNIT_TEST(test_an_early_end_is_an_error_wherever), UNIT_TEST(test_damage_is_told),
+          UNIT_TEST(test_blocks_without_sizes), UNIT_TEST(test_filters_and_none),
+          UNIT_TEST(test_an_early_end_is_an_error_wherever),
+          UNIT_TEST(test_every_flipped_bit_is_told), UNIT_TEST(test_damage_is_told),
           UNIT_TEST(test_what_stands_behind_the_end_is_an_error), UNIT_TEST(test_memory_is_limited),
-          UNIT_TEST(test_it_goes_on_from_a_saved_state), UNIT_TEST(test_a_long_block_is_not_saved),
+          UNIT_TEST(test_it_goes_on_from_a_saved_state),
+          UNIT_TEST(test_it_goes_on_in_the_middle_of_a_block),
+          UNIT_TEST(test_a_long_block_is_saved_though_its_length_is_known),
+          UNIT_TEST(test_sizes_in_the_header_count),
+          UNIT_TEST(test_a_long_block_with_sha256_is_not_saved),
           UNIT_TEST(test_a_damaged_state_is_refused))

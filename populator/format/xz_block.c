@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "populator/format/xz_block.h"
+
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/memory.h"
+#include "populator/format/xz.h"
+
+enum phase { PHASE_DATA, PHASE_PADDING, PHASE_CHECK, PHASE_END, PHASE_DAMAGED };
+
+struct xz_block {
+  struct lzma2 *lzma2;
+  enum phase phase;
+  lzma_check check;
+  uint32_t dict_size;
+  uint32_t header_size;
+  /* What the header says, or LZMA_VLI_UNKNOWN. */
+  uint64_t compressed_size, uncompressed_size;
+  /* How much it was so far, and the CRC32 or CRC64 of that. */
+  uint64_t compressed, uncompressed;
+  uint64_t crc;
+  uint32_t padding; /* bytes of it so far, and of the check */
+  uint32_t check_have;
+  uint8_t check_bytes[8];
+};
+
+struct xz_block *
+xz_block_new(struct decoder_memory *memory)
+{
+  struct xz_block *block = xcalloc(1, sizeof(*block));
+  block->lzma2 = lzma2_new(memory);
+  return block;
+}
+
+void
+xz_block_free(struct xz_block *block)
+{
+  if (!block)
+    return;
+  lzma2_free(block->lzma2);
+  free(block);
+}
+
+/* SHA-256 is left to liblzma: its state could not be saved. */
+static bool
+is_check_known(lzma_check check)
+{
+  return check == LZMA_CHECK_NONE || check == LZMA_CHECK_CRC32 || check == LZMA_CHECK_CRC64;
+}
+
+static uint32_t
+dict_size_of(const lzma_filter *filter)
+{
+  return ((const lzma_options_lzma *)filter->options)->dict_size;
+}
+
+bool
+xz_block_is_known(const lzma_block *header)
+{
+  const lzma_filter *filters = header->filters;
+  return filters[0].id == LZMA_FILTER_LZMA2 && filters[1].id == LZMA_VLI_UNKNOWN &&
+         lzma2_can_have(dict_size_of(&filters[0])) && is_check_known(header->check);
+}
+
+lzma_ret
+xz_block_begin(struct xz_block *block, const lzma_block *header)
+{
+  struct lzma2 *lzma2 = block->lzma2;
+  *block = (struct xz_block){.lzma2 = lzma2,
+                             .check = header->check,
+                             .dict_size = dict_size_of(&header->filters[0]),
+                             .header_size = header->header_size,
+                             .compressed_size = header->compressed_size,
+                             .uncompressed_size = header->uncompressed_size};
+  return lzma2_begin(lzma2, block->dict_size) ? LZMA_OK : LZMA_MEM_ERROR;
+}
+
+/* ---- data --------------------------------------------------------------------------------------
+ */
+
+static void
+count_data(struct xz_block *block, const uint8_t *data, size_t len)
+{
+  block->uncompressed += len;
+  if (block->check == LZMA_CHECK_CRC32)
+    block->crc = lzma_crc32(data, len, (uint32_t)block->crc);
+  else if (block->check == LZMA_CHECK_CRC64)
+    block->crc = lzma_crc64(data, len, block->crc);
+}
+
+static bool
+is_too_much(uint64_t size, uint64_t said)
+{
+  return said != LZMA_VLI_UNKNOWN && size > said;
+}
+
+static bool
+is_as_said(uint64_t size, uint64_t said)
+{
+  return said == LZMA_VLI_UNKNOWN || size == said;
+}
+
+static lzma_ret
+run_data(struct xz_block *block, struct lzma2_io *io)
+{
+  const uint8_t *out = io->out;
+  size_t in_len = io->in_len;
+  if (!lzma2_run(block->lzma2, io))
+    return LZMA_DATA_ERROR;
+  block->compressed += in_len - io->in_len;
+  count_data(block, out, (size_t)(io->out - out));
+  if (is_too_much(block->compressed, block->compressed_size) ||
+      is_too_much(block->uncompressed, block->uncompressed_size))
+    return LZMA_DATA_ERROR;
+  if (!lzma2_is_done(block->lzma2))
+    return LZMA_OK;
+  block->phase = PHASE_PADDING;
+  return is_as_said(block->compressed, block->compressed_size) &&
+                 is_as_said(block->uncompressed, block->uncompressed_size)
+             ? LZMA_OK
+             : LZMA_DATA_ERROR;
+}
+
+/* Zeros up to a multiple of four. They do not count as compressed data. */
+static lzma_ret
+run_padding(struct xz_block *block, struct lzma2_io *io)
+{
+  for (; (block->compressed + block->padding) % 4 != 0; block->padding++) {
+    if (io->in_len == 0)
+      return LZMA_OK;
+    io->in_len--;
+    if (*io->in++ != 0)
+      return LZMA_DATA_ERROR;
+  }
+  block->phase = PHASE_CHECK;
+  return LZMA_OK;
+}
+
+static lzma_ret
+run_check(struct xz_block *block, struct lzma2_io *io)
+{
+  uint32_t size = lzma_check_size(block->check);
+  for (; block->check_have < size; block->check_have++) {
+    if (io->in_len == 0)
+      return LZMA_OK;
+    io->in_len--;
+    block->check_bytes[block->check_have] = *io->in++;
+  }
+  block->phase = PHASE_END;
+  uint64_t wanted = htole64(block->crc);
+  return memcmp(&wanted, block->check_bytes, size) == 0 ? LZMA_STREAM_END : LZMA_DATA_ERROR;
+}
+
+lzma_ret
+xz_block_run(struct xz_block *block, struct lzma2_io *io)
+{
+  lzma_ret r = block->phase == PHASE_DAMAGED ? LZMA_DATA_ERROR : LZMA_OK;
+  if (block->phase == PHASE_DATA)
+    r = run_data(block, io);
+  if (r == LZMA_OK && block->phase == PHASE_PADDING)
+    r = run_padding(block, io);
+  if (r == LZMA_OK && block->phase == PHASE_CHECK)
+    r = run_check(block, io);
+  if (r == LZMA_DATA_ERROR)
+    block->phase = PHASE_DAMAGED;
+  return r;
+}
+
+uint64_t
+xz_block_unpadded_size(const struct xz_block *block)
+{
+  return block->header_size + block->compressed + lzma_check_size(block->check);
+}
+
+uint64_t
+xz_block_uncompressed_size(const struct xz_block *block)
+{
+  return block->uncompressed;
+}
+
+/* ---- saving ------------------------------------------------------------------------------------
+ */
+
+bool
+xz_block_is_settled(const struct xz_block *block)
+{
+  return block->phase == PHASE_DATA && lzma2_is_settled(block->lzma2);
+}
+
+void
+xz_block_save(const struct xz_block *block, struct state_sealer *sealer)
+{
+  CLEANUP(buffer_clear) struct buffer body = {0};
+  state_put_number(&body, block->dict_size);
+  state_put_number(&body, block->header_size);
+  state_put_number(&body, block->compressed_size);
+  state_put_number(&body, block->uncompressed_size);
+  state_put_number(&body, block->compressed);
+  state_put_number(&body, block->uncompressed);
+  state_put_number(&body, block->crc);
+  state_sealer_add(sealer, body.data, body.len);
+  lzma2_save(block->lzma2, sealer);
+}
+
+lzma_ret
+xz_block_restore(struct xz_block *block, lzma_check check, struct state_reader *reader)
+{
+  block->check = check;
+  block->phase = PHASE_DATA;
+  block->dict_size = (uint32_t)state_get_number_up_to(reader, XZ_MEMORY_MAX);
+  block->header_size = (uint32_t)state_get_number_up_to(reader, LZMA_BLOCK_HEADER_SIZE_MAX);
+  block->compressed_size = state_get_number(reader);
+  block->uncompressed_size = state_get_number(reader);
+  block->compressed = state_get_number_up_to(reader, LZMA_VLI_MAX);
+  block->uncompressed = state_get_number_up_to(reader, LZMA_VLI_MAX);
+  block->crc = state_get_number(reader);
+  if (reader->failed || !is_check_known(check) || !lzma2_can_have(block->dict_size))
+    return LZMA_DATA_ERROR;
+  if (!lzma2_begin(block->lzma2, block->dict_size))
+    return LZMA_MEM_ERROR;
+  lzma2_restore(block->lzma2, reader);
+  return reader->failed ? LZMA_DATA_ERROR : LZMA_OK;
+}
