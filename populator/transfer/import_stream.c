@@ -7,13 +7,17 @@
 #include "lib/base/memory.h"
 #include "lib/ceph/image_writer.h"
 #include "populator/format/decoder_memory.h"
+#include "populator/format/state.h"
 #include "populator/source/upload.h"
 #include "populator/transfer/content_writer.h"
 
 #define CHECKPOINT_MS 2000
-/* It is written whole, every time: a larger state is not worth it, and far above that no OSD would
- * take it. */
-#define STATE_MAX_BYTES ((size_t)16 << 20)
+/* A state may hold tens of MiB, a decompressor's window, and is written whole every time. What it
+ * took is multiplied by this and waited for before the next one: about a tenth of the time goes
+ * into states then, however slow the cluster, and small ones come every CHECKPOINT_MS. */
+#define PAUSE_FACTOR 10
+/* Of an upload: what was sent and not yet used is written along with it, and much more often. */
+#define UPLOAD_STATE_MAX_BYTES ((size_t)16 << 20)
 #define HEAVY_DECODER_BYTES ((size_t)32 << 20)
 
 struct stream_import {
@@ -27,6 +31,7 @@ struct stream_import {
   unsigned epoch;
   struct buffer state; /* taken, and not yet saved, when it is not empty */
   uint64_t state_position;
+  int64_t state_cost_ms; /* of the last one */
   int64_t next_state_ms;
   bool can_save;
 };
@@ -56,27 +61,53 @@ is_state_due(const struct stream_import *import)
   return is_time && import->state.len == 0;
 }
 
+static void
+add_state_cost(struct stream_import *import, int64_t cost_ms)
+{
+  import->state_cost_ms += cost_ms;
+  int64_t pause_ms = PAUSE_FACTOR * import->state_cost_ms;
+  import->next_state_ms = clock_now_ms() + (pause_ms > CHECKPOINT_MS ? pause_ms : CHECKPOINT_MS);
+}
+
+/* Of this thread alone: while it decodes ahead it may wait for the source, which is no cost. */
+static int64_t
+work_ms(void)
+{
+  struct timespec ts;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+  return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* Whether there is one now. */
+static int
+make_state(struct stream_import *import, bool *ret_is_made, struct error **err)
+{
+  CLEANUP(error_freep) struct error *failure = NULL;
+  int64_t start_ms = work_ms();
+  int r = import_stack_save(import->options->stack, &import->state, &failure);
+  import->state_cost_ms = 0;
+  add_state_cost(import, work_ms() - start_ms);
+  size_t max = import->options->tail ? UPLOAD_STATE_MAX_BYTES : STATE_MAX_BYTES;
+  *ret_is_made = r == 0 && import->state.len <= max;
+  if (!*ret_is_made)
+    buffer_clear(&import->state);
+  /* Not here; perhaps a little further on. */
+  return r == 0 || failure->code == ERROR_RESOURCE_EXHAUSTED
+             ? 0
+             : error_set(err, failure->code, "%s", failure->message);
+}
+
 /* Takes the state between two pieces. */
 static int
 take_state(struct stream_import *import, struct error **err)
 {
+  bool is_made = false;
   if (!import->can_save || !is_state_due(import))
     return 0;
-  import->next_state_ms = clock_now_ms() + CHECKPOINT_MS;
-  if (content_writer_flush(&import->writer, err) < 0)
+  if (content_writer_flush(&import->writer, err) < 0 || make_state(import, &is_made, err) < 0)
     return -1;
-  CLEANUP(error_freep) struct error *failure = NULL;
-  if (import_stack_save(import->options->stack, &import->state, &failure) < 0) {
-    import->state.len = 0;
-    /* Not here; perhaps a little further on. */
-    return failure->code == ERROR_RESOURCE_EXHAUSTED
-               ? 0
-               : error_set(err, failure->code, "%s", failure->message);
-  }
-  if (import->state.len > STATE_MAX_BYTES) {
-    buffer_clear(&import->state);
+  if (!is_made)
     return 0;
-  }
   import->state_position = import->options->position(import->options->context);
   if (import->options->tail) {
     import_tail_take(import->options->tail, import->options->target, &import->state,
@@ -101,7 +132,7 @@ save_state(struct stream_import *import, struct error **err)
     return 0;
   if (image_writer_check(import->image, err) < 0)
     return -1;
-  const struct checkpoint checkpoint = {
+  struct checkpoint checkpoint = {
       .kind = CHECKPOINT_STREAM,
       .identity = (char *)import->options->identity,
       .virtual_size = import->options->stack->content->virtual_size,
@@ -109,8 +140,10 @@ save_state(struct stream_import *import, struct error **err)
       .state = import->state,
   };
   CLEANUP(error_freep) struct error *failure = NULL;
-  int r = target_save(import->options->target, &checkpoint, &failure);
-  import->state.len = 0;
+  int64_t start_ms = clock_now_ms();
+  import->state = (struct buffer){0};
+  int r = target_save_away(import->options->target, &checkpoint, &failure);
+  add_state_cost(import, clock_now_ms() - start_ms);
   /* Larger than this cluster's OSDs take: the next one may be smaller, and the image is sound. */
   if (r < 0 && failure->code != ERROR_OUT_OF_RANGE)
     return error_set(err, failure->code, "%s", failure->message);

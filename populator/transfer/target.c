@@ -97,16 +97,29 @@ target_set_end(struct target *target, uint64_t end, struct error **err)
   return image_cut(target->image, size, err);
 }
 
+static void
+encode(const struct target *target, const struct checkpoint *checkpoint, struct buffer *data)
+{
+  struct checkpoint record = *checkpoint;
+  record.virtual_size = target->virtual_size;
+  checkpoint_encode(&record, data);
+}
+
 int
 target_save(struct target *target, const struct checkpoint *checkpoint, struct error **err)
 {
-  struct buffer data = {0};
-  struct checkpoint record = *checkpoint;
-  record.virtual_size = target->virtual_size;
-  checkpoint_encode(&record, &data);
-  int r = blob_write(target->location, target->checkpoint_name, data.data, data.len, err);
-  buffer_clear(&data);
-  return r;
+  CLEANUP(buffer_clear) struct buffer data = {0};
+  encode(target, checkpoint, &data);
+  return blob_write(target->location, target->checkpoint_name, data.data, data.len, err);
+}
+
+int
+target_save_away(struct target *target, struct checkpoint *checkpoint, struct error **err)
+{
+  CLEANUP(buffer_clear) struct buffer data = {0};
+  encode(target, checkpoint, &data);
+  buffer_clear(&checkpoint->state);
+  return blob_write(target->location, target->checkpoint_name, data.data, data.len, err);
 }
 
 int

@@ -82,6 +82,9 @@ int target_set_end(struct target *target, uint64_t end, struct error **err);
 
 /* Sets its virtual size to what the target was opened with. */
 int target_save(struct target *target, const struct checkpoint *checkpoint, struct error **err);
+/* The same, and clears the state as soon as it stands in the record: it may be tens of MiB, which
+ * librados copies once more while it writes. */
+int target_save_away(struct target *target, struct checkpoint *checkpoint, struct error **err);
 
 /* The import is complete and right: makes the snapshot if there is a name for it, writes the ready
  * mark with the given metadata, removes the others. */
