@@ -13,6 +13,7 @@ import rbd
 
 import image_server
 import imprint as command
+import xz_file
 from disk_images import make, wrap
 from fault_server import FaultServer
 from image_server import ImageFile, paced, spoiled
@@ -50,9 +51,14 @@ def files(disk, tmp_path_factory):
         copy = make("raw" if kind == "raw" else "v3", disk, f"{folder}/{kind}-{wrapper}")
         paths[f"{kind}.{wrapper}"] = wrap(wrapper, copy)
     paths["raw.frames"] = frames_of(raw, str(folder / "frames.zst"))
-    paths["raw.blocks"] = str(folder / "blocks.xz")
-    with open(paths["raw.blocks"], "wb") as out:
-        subprocess.run(["xz", "-0", "--block-size=2MiB", "-c", raw], check=True, stdout=out)
+    for name, options in (("raw.blocks", ["-0", "--block-size=2MiB"]),
+                          ("raw.xz, sha256", ["-0", "--check=sha256"])):
+        paths[name] = f"{folder}/{name}"
+        with open(paths[name], "wb") as out:
+            subprocess.run(["xz", *options, "-c", raw], check=True, stdout=out)
+    paths["raw.xz, long"] = str(folder / "long.xz")
+    with open(raw, "rb") as file, open(paths["raw.xz, long"], "wb") as out:
+        out.write(xz_file.stored(file.read(), 64 * MIB))
     return {name: ImageFile(path) for name, path in paths.items()}
 
 
@@ -253,7 +259,8 @@ RATE = 12 * MIB
 A_KILL_COSTS = 4 * RATE
 
 
-@pytest.mark.parametrize("form", ["raw", "plain", "raw.gz", "plain.gz", "plain.tar", "plain.tar.gz", "raw.zst"])
+@pytest.mark.parametrize("form", ["raw", "plain", "raw.gz", "raw.xz", "raw.xz, long", "raw.zst", "plain.gz",
+                                  "plain.tar", "plain.tar.gz"])
 def test_killed_it_goes_on(cluster, pool, imprint, files, disk, name, image, form):
     """At random moments. The server counts what it had to give twice."""
     chance = random.Random(form)
@@ -270,9 +277,9 @@ def test_killed_it_goes_on(cluster, pool, imprint, files, disk, name, image, for
     assert left(cluster, pool, name) == [name]
 
 
-@pytest.mark.parametrize("form", ["raw.xz"])
+@pytest.mark.parametrize("form", ["raw.xz, sha256"])
 def test_what_cannot_be_gone_on_with_begins_again(cluster, pool, imprint, files, disk, name, image, form):
-    """The state of these decoders cannot be saved: nothing of the first attempt may be left."""
+    """The state of these cannot be saved: nothing of the first attempt may be left."""
     with FaultServer(paced(files[form], RATE)) as server:
         done = kill_and_repeat(imprint, server, image, [2.5])
     assert done.status == command.DONE, done

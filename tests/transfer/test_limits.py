@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import os
 import random
+import signal
 import subprocess
 import threading
 import time
@@ -13,6 +14,9 @@ import time
 import pytest
 
 import imprint as command
+import xz_file
+from fault_server import FaultServer
+from image_server import ImageFile, paced
 from images import GIB, MIB, TIB, fill, qemu_img, qemu_io
 from places import SOURCES
 
@@ -137,6 +141,26 @@ def test_memory_of_compressions_around_each_other(imprint, tmp_path, image):
     path.write_bytes(pack(inside, 27))
     done = imprint.run("import", path, f"{image}-2")
     assert done.status == command.TOO_LARGE and "together" in done.stderr, done
+
+
+def test_memory_of_a_long_window_that_is_saved(imprint, tmp_path, image):
+    """As "xz -9" makes it, with content of which a checkpoint becomes nearly as large as one may."""
+    chance = random.Random(5)
+    disk = b"".join(chance.randbytes(7 * MIB // 10) + bytes(MIB - 7 * MIB // 10) for _ in range(200))
+    path = tmp_path / "packed"
+    path.write_bytes(xz_file.stored(disk, 64 * MIB))
+    file = ImageFile(path)
+    with FaultServer(paced(file, 16 * MIB)) as server:
+        running = imprint.start("import", server.url(), image, "--allow-local-addresses")
+        threading.Timer(10, running.popen.kill).start()
+        done, saving = watch(running)
+        assert done.status == -signal.SIGKILL, done
+        server.handler = file.serve
+        done, restoring = watch(imprint.start("import", server.url(), image, "--allow-local-addresses", "--json"))
+    print(f"{saving // MIB} MiB, then {restoring // MIB} MiB, resumed at {done.result['resumedAt'] // MIB} MiB")
+    assert done.status == command.DONE and done.result["virtualSize"] == 200 * MIB, done
+    assert done.result["resumedAt"] > 64 * MIB
+    assert saving <= RSS_MAX and restoring <= RSS_MAX
 
 
 @pytest.mark.parametrize("form", ["raw", "preallocated"])
