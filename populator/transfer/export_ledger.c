@@ -20,6 +20,8 @@ struct export_ledger {
   char *left;   /* what the sink of an earlier process wrote, or NULL */
   char *noted;  /* what our sink wrote, or NULL */
   bool is_made; /* there is an object */
+  bool is_shared;
+  bool is_others; /* it belongs to an export that is under way */
 };
 
 static char *
@@ -42,6 +44,8 @@ ledger_of(struct sink_ledger *sink)
 static void
 save(struct export_ledger *ledger)
 {
+  if (ledger->is_others)
+    return;
   CLEANUP(freep) char *process = process_id_self();
   CLEANUP(freep)
   char *text = xasprintf("%s %s\n%s", process ? process : "?", ledger->location->cluster->address,
@@ -81,7 +85,10 @@ clear_up_after(struct export_ledger *ledger, const char *owner, struct error **e
 {
   size_t len = strcspn(owner, " ");
   CLEANUP(freep) char *process = xstrndup(owner, len);
-  if (process_id_is_alive(process))
+  ledger->is_others = process_id_is_alive(process);
+  if (ledger->is_others && ledger->is_shared)
+    return 0;
+  if (ledger->is_others)
     return error_set(err, ERROR_ABORTED,
                      "another export to the same destination is under way (process %s)", process);
   if (process_id_is_dead(process) && owner[len])
@@ -121,7 +128,7 @@ ledger_free(struct export_ledger *ledger)
 DEFINE_CLEANUP(struct export_ledger *, ledger_free)
 
 int
-export_ledger_open(struct location *location, const char *destination,
+export_ledger_open(struct location *location, const char *destination, bool is_shared,
                    struct export_ledger **ret_ledger, struct error **err)
 {
   CLEANUP(ledger_freep) struct export_ledger *ledger = xcalloc(1, sizeof(*ledger));
@@ -129,6 +136,7 @@ export_ledger_open(struct location *location, const char *destination,
       (struct sink_ledger){.read = sink_read, .write = sink_write, .forget = sink_forget};
   ledger->location = location;
   ledger->name = object_name(destination);
+  ledger->is_shared = is_shared;
   if (read_record(ledger, err) < 0)
     return -1;
   *ret_ledger = TAKE(ledger);
@@ -160,7 +168,7 @@ export_ledger_close(struct export_ledger *ledger)
 {
   if (!ledger)
     return;
-  if (ledger->is_made && !ledger->noted)
+  if (ledger->is_made && !ledger->noted && !ledger->is_others)
     (void)blob_remove(ledger->location, ledger->name, NULL);
   ledger_free(ledger);
 }

@@ -15,8 +15,10 @@ struct export_ledger;
 
 /* Looks for what an earlier export to the same destination has left. A process of this machine that
  * is dead is thrown out of the cluster, so that its locks and watches go at once; ABORTED when it
- * lives. destination: the URL, with all that tells one store from another. */
-int export_ledger_open(struct location *location, const char *destination,
+ * lives. destination: the URL, with all that tells one store from another. A shared one has room
+ * for any number of exports, like the standard output that each process has one of: whoever lives
+ * keeps the record, and the others do without. */
+int export_ledger_open(struct location *location, const char *destination, bool is_shared,
                        struct export_ledger **ret_ledger, struct error **err);
 /* Writes down that this process is at work. */
 void export_ledger_sign(struct export_ledger *ledger);

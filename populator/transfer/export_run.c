@@ -1,20 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "populator/transfer/export_run.h"
 
+#include <string.h>
+#include <unistd.h>
+
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
+#include "populator/sink/archive_name.h"
 #include "populator/transfer/export_copy.h"
 #include "populator/transfer/export_ledger.h"
 #include "populator/transfer/export_snapshot.h"
+
+/* Standard output, or a descriptor: every process has its own. */
+static bool
+is_own(const char *url)
+{
+  return strcmp(url, "-") == 0 || text_starts_with(url, "fd:");
+}
+
+/* The same name in two folders is two files. */
+static bool
+is_relative(const char *url)
+{
+  static const char archive[] = ARCHIVE_NAME_SCHEME;
+  const char *path = text_starts_with(url, archive) ? url + strlen(archive) : url;
+  return *path != '/' && !is_own(url) && !export_copy_is(url) && !strstr(url, "://");
+}
 
 /* All that tells the destination from others. */
 static char *
 destination_of(const struct export_options *options)
 {
   const char *endpoint = options->sink.s3.endpoint;
-  if (!text_starts_with(options->url, "s3:") || !endpoint)
-    return xstrdup(options->url);
-  return xasprintf("%s %s", options->url, endpoint);
+  if (text_starts_with(options->url, "s3:") && endpoint)
+    return xasprintf("%s %s", options->url, endpoint);
+  CLEANUP(freep) char *folder = is_relative(options->url) ? getcwd(NULL, 0) : NULL;
+  return folder ? xasprintf("%s %s", options->url, folder) : xstrdup(options->url);
 }
 
 static int
@@ -50,7 +71,7 @@ export_run(struct location *location, const char *image, const char *snapshot,
   struct export_options own = *options;
   CLEANUP(freep) char *destination = destination_of(options);
   CLEANUP(export_ledger_closep) struct export_ledger *ledger = NULL;
-  if (export_ledger_open(location, destination, &ledger, err) < 0)
+  if (export_ledger_open(location, destination, is_own(options->url), &ledger, err) < 0)
     return -1;
   own.sink.ledger = export_ledger_of_sink(ledger);
   if (snapshot)
@@ -78,7 +99,7 @@ export_discard(struct location *location, const char *image, const struct export
   CLEANUP(export_ledger_closep) struct export_ledger *ledger = NULL;
   CLEANUP(error_freep) struct error *failure = NULL;
   *ret_left = NULL;
-  if (export_ledger_open(location, destination, &ledger, err) < 0)
+  if (export_ledger_open(location, destination, is_own(options->url), &ledger, err) < 0)
     return -1;
   if (image)
     export_snapshot_remove_orphans(location, image);

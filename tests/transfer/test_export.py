@@ -487,6 +487,36 @@ def test_a_reader_who_goes_away(cluster, pool, imprint, source):
     assert not cluster.snapshots(pool, "source")
 
 
+@pytest.mark.parametrize("place", ["-", "out"])
+def test_places_of_one_name_are_not_one_place(cluster, pool, imprint, source, disk, tmp_path, place):
+    """Every process has a standard output, every folder may have a file of that name."""
+    folders = [tmp_path / "a", tmp_path / "b"]
+    running = []
+    for folder in folders:
+        folder.mkdir()
+        os.mkfifo(folder / "out")
+        running.append(imprint.start("export", source, place, "--format", "raw", cwd=folder))
+        wait_for_record(cluster, pool, running[-1])
+    for folder, process in zip(folders, running):
+        if place == "-":
+            done = process.wait()
+            (folder / "copy").write_bytes(done.stdout)
+        else:
+            subprocess.run("cat out >copy", shell=True, cwd=folder, check=True, timeout=30)
+            done = process.wait()
+        assert done.status == command.DONE, done
+        assert same(folder / "copy", disk)
+    assert not left_records(cluster, pool) and not cluster.snapshots(pool, "source")
+
+
+def wait_for_record(cluster, pool, running):
+    """Until an export has written down that it is at work, or has ended."""
+    deadline = time.monotonic() + 30
+    while not left_records(cluster, pool) and running.popen.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
 def test_places_that_are_none(imprint, source, tmp_path):
     for place, text in ((tmp_path, "is a folder"), (tmp_path / "no" / "out", "No such file"),
                         ("gopher://x/y", "destination"), ("s3://bucket", "s3://BUCKET/KEY"),
