@@ -17,10 +17,16 @@
 /* What upper layers removed at or below the place. */
 #define HIDDEN_MAX 65536
 
-/* Hides a path and all below it from lower layers. */
+/* What of a path is hidden from lower layers. */
+enum hiding {
+  HIDING_ALL,     /* whatever it is, and all below it */
+  HIDING_CONTENT, /* all below it; the folder itself stays */
+  HIDING_FILE,    /* what is no folder: now it is one */
+};
+
 struct hidden {
   char *path;
-  bool is_content_only; /* the folder itself stays */
+  enum hiding hiding;
 };
 
 /* Entries of one kind that would do; the first few by name. */
@@ -141,8 +147,10 @@ disk_search_found(struct disk_search *search, const char *path)
 static bool
 hides(const struct hidden *hidden, const char *path)
 {
+  if (hidden->hiding == HIDING_FILE)
+    return false; /* only the entry's type tells */
   return image_path_is_within(path, hidden->path) &&
-         !(hidden->is_content_only && strcmp(path, hidden->path) == 0);
+         !(hidden->hiding == HIDING_CONTENT && strcmp(path, hidden->path) == 0);
 }
 
 static bool
@@ -155,29 +163,39 @@ is_hidden(const struct disk_search *search, const char *path)
   return false;
 }
 
+static bool
+is_folder_among(const struct disk_search *search, size_t count, const char *path)
+{
+  for (size_t i = 0; i < count; i++) {
+    if (search->hidden[i].hiding == HIDING_FILE && strcmp(search->hidden[i].path, path) == 0)
+      return true;
+  }
+  return false;
+}
+
 /* Whether nothing at the place or below it can be seen of lower layers. */
 static bool
 is_place_hidden(const struct disk_search *search)
 {
   for (size_t i = 0; i < search->hidden_active; i++) {
-    if (image_path_is_within(search->place, search->hidden[i].path))
+    if (search->hidden[i].hiding != HIDING_FILE &&
+        image_path_is_within(search->place, search->hidden[i].path))
       return true;
   }
   return false;
 }
 
 static void
-hidden_add(struct disk_search *search, const char *path, bool is_content_only)
+hidden_add(struct disk_search *search, const char *path, enum hiding hiding)
 {
   size_t count = search->hidden_count;
   if ((count & (count - 1)) == 0) /* powers of two */
     search->hidden = xrealloc(search->hidden, count > 0 ? count * 2 : 1, sizeof(search->hidden[0]));
-  search->hidden[search->hidden_count++] =
-      (struct hidden){.path = xstrdup(path), .is_content_only = is_content_only};
+  search->hidden[search->hidden_count++] = (struct hidden){.path = xstrdup(path), .hiding = hiding};
 }
 
 static int
-hide(struct disk_search *search, const char *path, bool is_content_only, struct error **err)
+hide(struct disk_search *search, const char *path, enum hiding hiding, struct error **err)
 {
   if (!image_path_is_within(path, search->place) && !image_path_is_within(search->place, path))
     return 0;
@@ -185,7 +203,33 @@ hide(struct disk_search *search, const char *path, bool is_content_only, struct 
     return error_set(err, ERROR_RESOURCE_EXHAUSTED,
                      "the image removes or replaces more than %d files below '/%s'", HIDDEN_MAX,
                      search->place);
-  hidden_add(search, path, is_content_only);
+  hidden_add(search, path, hiding);
+  return 0;
+}
+
+/* A folder takes the place of a file or a link of lower layers, and leaves their folders alone. */
+static int
+hide_file(struct disk_search *search, const char *path, struct error **err)
+{
+  if (is_folder_among(search, search->hidden_count, path))
+    return 0;
+  return hide(search, path, HIDING_FILE, err);
+}
+
+/* An archive need not have an entry for every folder. Above the place that says nothing: it may
+ * have gone through a link of a lower layer. */
+static int
+hide_files_above(struct disk_search *search, const char *path, struct error **err)
+{
+  CLEANUP(freep) char *folder = xstrdup(path);
+  char *slash;
+  while ((slash = strrchr(folder, '/'))) {
+    *slash = '\0';
+    if (!image_path_is_within(folder, search->place))
+      return 0;
+    if (hide_file(search, folder, err) < 0)
+      return -1;
+  }
   return 0;
 }
 
@@ -198,13 +242,13 @@ note_whiteout(struct disk_search *search, const struct tar_entry *entry, struct 
     return 0;
   CLEANUP(freep) char *folder = image_path_follow(entry->path, ".");
   if (strcmp(name, WHITEOUT_OPAQUE) == 0)
-    return hide(search, folder, true, err) < 0 ? -1 : 1;
+    return hide(search, folder, HIDING_CONTENT, err) < 0 ? -1 : 1;
   const char *removed = name + strlen(WHITEOUT);
   if (strncmp(name, WHITEOUT_INTERNAL, strlen(WHITEOUT_INTERNAL)) == 0 || !*removed ||
       strcmp(removed, ".") == 0 || strcmp(removed, "..") == 0)
     return 1;
   CLEANUP(freep) char *path = image_path_follow(entry->path, removed);
-  return hide(search, path, false, err) < 0 ? -1 : 1;
+  return hide(search, path, HIDING_ALL, err) < 0 ? -1 : 1;
 }
 
 /* ---- the entries of a layer --------------------------------------------------------------------
@@ -239,8 +283,12 @@ disk_search_entry(struct disk_search *search, const struct tar_entry *entry, boo
   int r = note_whiteout(search, entry, err);
   if (r != 0)
     return r < 0 ? -1 : 0;
+  if (hide_files_above(search, entry->path, err) < 0)
+    return -1;
   if (entry->type == TAR_DIRECTORY)
-    return 0;
+    return hide_file(search, entry->path, err);
+  if (is_folder_among(search, search->hidden_active, entry->path))
+    return hide(search, entry->path, HIDING_ALL, err);
   if (entry->type == TAR_SYMLINK) {
     note_symlink(search, entry);
   } else if (is_at_place && entry->type == TAR_HARDLINK) {
@@ -249,7 +297,8 @@ disk_search_entry(struct disk_search *search, const struct tar_entry *entry, boo
     *ret_is_disk = search->files.count == 0;
     candidates_add(&search->files, entry->path, NULL);
   }
-  return hide(search, entry->path, false, err); /* whatever it is, it is not of a lower layer */
+  return hide(search, entry->path, HIDING_ALL,
+              err); /* whatever it is, it is not of a lower layer */
 }
 
 /* ---- the end of a layer ------------------------------------------------------------------------
@@ -259,6 +308,11 @@ static int
 several(const struct disk_search *search, const struct candidates *a, const struct candidates *b,
         struct error **err)
 {
+  if (a->count == 2 && b->count == 0 && strcmp(a->paths[0], a->paths[1]) == 0)
+    return error_set(err, ERROR_INVALID_ARGUMENT,
+                     "the image has '/%s' twice in one layer or archive, and which is meant is not "
+                     "known: make it anew, with one",
+                     a->paths[0]);
   CLEANUP(buffer_clear) struct buffer names = {0};
   const struct candidates *both[] = {a, b};
   size_t count = 0;
@@ -378,7 +432,7 @@ disk_search_below(const struct disk_search *search, bool has_layer)
   struct disk_search *below = disk_search_new(search->place);
   size_t count = has_layer ? search->hidden_count : search->hidden_active;
   for (size_t i = 0; i < count; i++)
-    hidden_add(below, search->hidden[i].path, search->hidden[i].is_content_only);
+    hidden_add(below, search->hidden[i].path, search->hidden[i].hiding);
   below->hidden_active = count;
   return below;
 }

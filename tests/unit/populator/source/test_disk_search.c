@@ -169,7 +169,7 @@ test_several_are_named(void)
       {NULL, "f:disk/a f:disk/b",
        "INVALID_ARGUMENT: the image has several files at '/disk' where one disk is expected: "
        "'/disk/a', '/disk/b'; say which one by its path"},
-      {NULL, "f:disk/a f:disk/a", "INVALID_ARGUMENT"},
+      {NULL, "f:disk/a f:disk/a", "INVALID_ARGUMENT: the image has '/disk/a' twice in one layer"},
       {NULL, "f:disk/a h:disk/b>disk/a", "INVALID_ARGUMENT"},
       {NULL, "f:disk/1 f:disk/2 f:disk/3 f:disk/4 f:disk/5 f:disk/6 f:disk/7 f:disk/8 f:disk/9",
        "INVALID_ARGUMENT: the image has several files at '/disk' where one disk is expected: "
@@ -225,6 +225,43 @@ test_a_lower_whiteout_hides_nothing_above(void)
       {NULL, "f:x | f:disk/a f:disk/.wh.b | f:.wh.disk", "1:disk/a"},
   };
   CHECK_ROWS(rows);
+}
+
+/* Of a file that was removed for the sake of a folder, archives show nothing but the folder. */
+static void
+test_a_folder_takes_the_place_of_a_file(void)
+{
+  static const struct row rows[] = {
+      {NULL, "d:disk | f:disk", "NOT_FOUND"},
+      {NULL, "d:disk d:disk/a | f:disk", "NOT_FOUND"},
+      {NULL, "d:disk/a | f:disk", "NOT_FOUND"},
+      {NULL, "d:disk/a | f:disk/a f:disk/b", "1:disk/b"},
+      {NULL, "d:disk/a | s:disk/a>b f:disk/c", "1:disk/c"},
+      {NULL, "d:disk | s:disk>/images f:images/x", "NOT_FOUND"},
+      {NULL, "d:disk/a | d:disk/a f:disk/a/x", "1:disk/a/x"},
+      {NULL, "d:disk/a | f:disk/a | f:disk/a/x", "NOT_FOUND"},
+      {NULL, "d:disk/a | f:x | f:disk/a | f:disk/b", "3:disk/b"},
+      {"/a/b", "d:a | s:a>c f:c/b", "NOT_FOUND"},
+      {"/a/b", "f:a/x | s:a>c f:c/b", "1:c/b"}, /* it may have gone through the link */
+  };
+  CHECK_ROWS(rows);
+}
+
+/* Whoever looks for others beside the disk that was found does not see them either. */
+static void
+test_a_file_below_a_folder_is_no_other(void)
+{
+  static const struct tar_entry upper = {.type = TAR_FILE, .path = (char *)"disk/b"};
+  static const struct tar_entry lower = {.type = TAR_FILE, .path = (char *)"disk"};
+  CLEANUP(disk_search_freep) struct disk_search *search = disk_search_new(NULL);
+  CLEANUP(error_freep) struct error *err = NULL;
+  bool is_disk;
+  REQUIRE(disk_search_entry(search, &upper, &is_disk, &err) == 0);
+  CU_ASSERT_TRUE(is_disk);
+  CLEANUP(disk_search_freep) struct disk_search *below = disk_search_below(search, true);
+  CU_ASSERT_TRUE(disk_search_go_below(below));
+  REQUIRE(disk_search_entry(below, &lower, &is_disk, &err) == 0);
+  CU_ASSERT_FALSE(disk_search_has_other(below));
 }
 
 static void
@@ -327,6 +364,8 @@ UNIT_MAIN("populator/source/disk_search", UNIT_TEST(test_the_one_file_below_disk
           UNIT_TEST(test_a_path_of_the_users_own), UNIT_TEST(test_several_are_named),
           UNIT_TEST(test_the_topmost_layer_decides), UNIT_TEST(test_whiteouts_hide_what_is_below),
           UNIT_TEST(test_a_lower_whiteout_hides_nothing_above),
+          UNIT_TEST(test_a_folder_takes_the_place_of_a_file),
+          UNIT_TEST(test_a_file_below_a_folder_is_no_other),
           UNIT_TEST(test_what_replaces_a_file_hides_it),
           UNIT_TEST(test_hard_links_are_followed_in_their_layer),
           UNIT_TEST(test_symbolic_links_are_followed_from_the_top),
