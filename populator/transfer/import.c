@@ -122,6 +122,18 @@ virtual_size(const struct importing *i)
   return is_known ? target_disk_bytes(i->stack.content->virtual_size) : CONTENT_SIZE_UNKNOWN;
 }
 
+/* A VHD of fixed size is a raw disk with a footer behind it. Where the end is read last, only then
+ * it is known which of them a file is. */
+static uint64_t
+least_virtual_size(const struct importing *i)
+{
+  uint64_t size = virtual_size(i);
+  bool may_be_vhd = !i->disk.layout && i->stack.probe.format == PROBE_RAW &&
+                    size != CONTENT_SIZE_UNKNOWN && size > PROBE_FOOTER_BYTES &&
+                    i->stack.content->virtual_size == size;
+  return may_be_vhd ? size - PROBE_FOOTER_BYTES : size;
+}
+
 /* ---- where it goes ------------------------------------------------------------------------------
  */
 
@@ -147,7 +159,7 @@ check_size(const struct importing *i, struct error **err)
 {
   uint64_t size = virtual_size(i);
   if (i->options->size && size != CONTENT_SIZE_UNKNOWN &&
-      size > target_disk_bytes(i->options->size))
+      least_virtual_size(i) > target_disk_bytes(i->options->size))
     return error_set(err, ERROR_OUT_OF_RANGE,
                      "the image has a virtual size of %" PRIu64 " bytes, more than the %" PRIu64
                      " that --size allows",
@@ -168,7 +180,8 @@ open_target(struct importing *i, struct error **err)
       .identity = i->identity,
       .virtual_size = is_growing                     ? TARGET_SIZE_UNKNOWN
                       : size == CONTENT_SIZE_UNKNOWN ? i->options->size
-                                                     : size,
+                                                     : least_virtual_size(i),
+      .is_fitted = !i->options->size,
       .size_bytes = i->options->size ? target_disk_bytes(i->options->size) : size,
   };
   return target_open(i->options->location, &options, &i->target, &i->checkpoint, err);

@@ -92,7 +92,7 @@ int
 target_set_end(struct target *target, uint64_t end, struct error **err)
 {
   uint64_t size = target_disk_bytes(end);
-  if (!target->is_growing || size == target->size_bytes)
+  if (!(target->is_growing || target->is_fitted) || size == target->size_bytes)
     return 0;
   return image_cut(target->image, size, err);
 }

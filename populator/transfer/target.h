@@ -37,10 +37,11 @@ struct target_options {
   bool is_existing;           /* fill an image that is there (a volume) in place of making one */
   const char *source_label;   /* the URL without secrets */
   const char *identity;       /* of the source; NULL: it cannot be resumed */
-  /* Of the content. TARGET_SIZE_UNKNOWN: the image grows as it comes; an existing one is refused
-   * when it has no room for what comes. */
+  /* Of the content, at least. TARGET_SIZE_UNKNOWN: the image grows as it comes; an existing one is
+   * refused when it has no room for what comes. */
   uint64_t virtual_size;
   uint64_t size_bytes; /* of the RBD image: at least virtual_size; ignored when that grows */
+  bool is_fitted;      /* one that is made is cut where the content ends, if it ends before that */
 };
 
 struct target;
@@ -77,7 +78,8 @@ target_disk_bytes(uint64_t content_bytes)
 
 /* Grows the image where its size was not known, so that it reaches to `end`. */
 int target_make_room(struct target *target, uint64_t end, struct error **err);
-/* The content ended here: an image that was grown gets this size, rounded up to a whole sector. */
+/* The content ended here: an image that was grown, or is to fit, gets this size, rounded up to a
+ * whole sector. */
 int target_set_end(struct target *target, uint64_t end, struct error **err);
 
 /* Sets its virtual size to what the target was opened with. */

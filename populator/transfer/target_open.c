@@ -232,6 +232,7 @@ target_open(struct location *location, const struct target_options *options,
   target->name = xstrdup(options->name);
   target->is_existing = options->is_existing;
   target->is_growing = options->virtual_size == TARGET_SIZE_UNKNOWN && !options->is_existing;
+  target->is_fitted = options->is_fitted && !options->is_existing;
   target->virtual_size = options->virtual_size;
   if (location_reopen(location, &target->location, err) < 0)
     return -1;

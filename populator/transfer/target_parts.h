@@ -17,6 +17,7 @@ struct target {
   struct image *image;
   bool is_existing;
   bool is_growing;       /* its size was not known */
+  bool is_fitted;        /* its size is that of the content, whatever that turns out to be */
   uint64_t virtual_size; /* of the content, as it was said at the beginning */
   uint64_t size_bytes;
 };

@@ -4,7 +4,9 @@
 import gzip
 import hashlib
 import os
+import shutil
 import subprocess
+import tarfile
 
 import pytest
 import rbd
@@ -54,6 +56,43 @@ def test_file_in_gzip(imprint, cluster, pool, images, disk, tmp_path, kind):
     """By way of a temporary image."""
     done = imprint.run("import", packed(images[kind], tmp_path), f"{pool}/disk", "--json")
     check(done, cluster, pool, disk, kind)
+
+
+def archived(path, folder):
+    """The file inside a compressed tar archive, which tells its length and is read front to back."""
+    target = folder / "packed.tar.gz"
+    with tarfile.open(target, "w:gz", compresslevel=1) as archive:
+        archive.add(path, "disk.vhd")
+    return target
+
+
+@pytest.mark.parametrize("how", ["fitted", "size", "existing"])
+def test_fixed_vhd_in_an_archive(imprint, cluster, pool, images, disk, tmp_path, how):
+    """As clouds hand them out: the footer is not a part of the disk, and needs no room."""
+    size = os.path.getsize(disk)
+    flags = {"fitted": [], "size": ["--size", size], "existing": ["--existing"]}[how]
+    if how == "existing":
+        with cluster.ioctx(pool) as ioctx:
+            rbd.RBD().create(ioctx, "disk", size)
+    done = imprint.run("import", archived(images["vhd-fixed"], tmp_path), f"{pool}/disk", "--json", *flags)
+    check(done, cluster, pool, disk, "vhd-fixed")
+    assert done.result["virtualSize"] == size
+    with cluster.image(pool, "disk", read_only=True) as image:
+        assert image.size() == size
+
+
+def test_a_sector_too_much_in_an_archive(imprint, cluster, pool, disk, tmp_path):
+    """It could have been a footer."""
+    larger = tmp_path / "larger.raw"
+    shutil.copyfile(disk, larger)
+    with open(larger, "ab") as file:
+        file.write(b"!" * 512)
+    path = archived(larger, tmp_path)
+    refused(imprint, cluster, pool, TOO_LARGE, str(os.path.getsize(disk)), path, "--size",
+            str(os.path.getsize(disk)))
+    done = imprint.run("import", path, f"{pool}/disk", "--json")
+    assert done.status == 0 and done.result["format"] == "raw", done
+    assert same_as_file(cluster, pool, "disk", larger)
 
 
 def test_pipe(imprint, cluster, pool, images, disk):
