@@ -9,6 +9,8 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/memory.h"
 
+#define STALL_MAX_S 1000000
+
 static const char *ca_bundle;
 static const char *proxy;
 static const char *ca_pem;
@@ -17,7 +19,7 @@ static const char *password;
 static const char *bearer;
 static struct flag_list headers;
 static bool allow_local;
-static uint64_t retries;
+static uint64_t retries = HTTP_RETRIES_DEFAULT;
 static uint64_t stall_s;
 static const char *identity;
 static const char *s3_endpoint;
@@ -127,6 +129,13 @@ source_flags_look_around(void)
   s3_session_token = profile.session_token;
 }
 
+/* Larger ones mean the same: for ever. */
+static unsigned
+up_to(uint64_t value, unsigned max)
+{
+  return value < max ? (unsigned)value : max;
+}
+
 void
 source_flags_options(struct source_options *ret_options)
 {
@@ -139,8 +148,8 @@ source_flags_options(struct source_options *ret_options)
                .bearer = bearer,
                .headers = headers.items,
                .allow_local_addresses = allow_local,
-               .retries = (unsigned)retries,
-               .stall_s = (unsigned)stall_s},
+               .retries = retries > 0 ? up_to(retries, HTTP_RETRIES_NONE - 1) : HTTP_RETRIES_NONE,
+               .stall_s = up_to(stall_s, STALL_MAX_S)},
       .s3 = {.endpoint = s3_endpoint,
              .region = s3_region,
              .access_key = s3_access_key,

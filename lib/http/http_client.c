@@ -9,7 +9,6 @@
 #include "lib/http/http_client_parts.h"
 #include "lib/http/http_trust.h"
 
-#define DEFAULT_RETRIES 8
 #define DEFAULT_RETRY_FIRST_MS 200
 #define DEFAULT_STALL_S 30
 
@@ -24,7 +23,7 @@ http_client_new(const struct http_options *options)
 {
   struct http_client *client = xcalloc(1, sizeof(*client));
   client->options = *options;
-  client->options.retries = or_default(options->retries, DEFAULT_RETRIES);
+  client->options.retries = http_retries_of(options->retries);
   client->options.retry_first_ms = or_default(options->retry_first_ms, DEFAULT_RETRY_FIRST_MS);
   client->options.stall_s = or_default(options->stall_s, DEFAULT_STALL_S);
   http_pool_init(&client->pool);

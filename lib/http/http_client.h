@@ -4,9 +4,19 @@
 #ifndef LIB_HTTP_HTTP_CLIENT_H
 #define LIB_HTTP_HTTP_CLIENT_H
 
+#include <limits.h>
 #include <stdbool.h>
 
 #include "lib/base/cleanup.h"
+
+#define HTTP_RETRIES_DEFAULT 8
+#define HTTP_RETRIES_NONE UINT_MAX
+/* What is meant by http_options.retries. */
+static inline unsigned
+http_retries_of(unsigned option)
+{
+  return option == HTTP_RETRIES_NONE ? 0 : option > 0 ? option : HTTP_RETRIES_DEFAULT;
+}
 
 /* An attempt, the so-maniest in a row, failed, and is repeated. Called by any thread. */
 typedef void http_retry_listener(unsigned attempt, const char *message);

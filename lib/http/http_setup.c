@@ -51,6 +51,18 @@ are_lines(const char *const *headers)
   return true;
 }
 
+/* curl leaves out what it cannot send. */
+static bool
+have_names(const char *const *headers)
+{
+  for (; headers && *headers; headers++) {
+    size_t len = strcspn(*headers, ": \t");
+    if (len == 0 || (*headers)[len] != ':')
+      return false;
+  }
+  return true;
+}
+
 int
 http_setup_check(const struct http_client *client, const struct http_request *request,
                  struct error **err)
@@ -58,6 +70,8 @@ http_setup_check(const struct http_client *client, const struct http_request *re
   const struct http_options *options = &client->options;
   if (!are_lines(options->headers) || !are_lines(request->headers))
     return error_set(err, ERROR_INVALID_ARGUMENT, "a header has a line break in it");
+  if (!have_names(options->headers))
+    return error_set(err, ERROR_INVALID_ARGUMENT, "a header is not like 'Name: value'");
   if (!is_one_line(options->bearer) || !is_one_line(request->bearer))
     return error_set(err, ERROR_INVALID_ARGUMENT, "the bearer token has a line break in it");
   return request->s3 ? s3_sign_check(request->s3, err) : 0;

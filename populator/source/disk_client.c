@@ -8,6 +8,7 @@
 #include "lib/base/lock.h"
 #include "lib/base/log.h"
 #include "lib/base/memory.h"
+#include "lib/http/http_client.h"
 #include "lib/http/http_retry.h"
 #include "populator/source/disk_connection.h"
 
@@ -187,8 +188,7 @@ fill_defaults(struct disk_client_options *options)
     options->connections = 4;
   if (options->connections > CONNECTIONS_MAX)
     options->connections = CONNECTIONS_MAX;
-  if (options->retries == 0)
-    options->retries = 8;
+  options->retries = http_retries_of(options->retries);
   if (options->retry_first_ms == 0)
     options->retry_first_ms = 200;
   if (options->stall_s == 0)

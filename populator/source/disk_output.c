@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "lib/base/memory.h"
+#include "lib/http/http_client.h"
 #include "lib/http/http_retry.h"
 #include "populator/source/disk_connection_parts.h"
 
@@ -18,7 +19,6 @@
 #define FLUSH_BYTES ((uint64_t)256 << 20)
 /* A server that waits for its disk is silent for longer than one that is read from. */
 #define STALL_FACTOR 4
-#define RETRIES_DEFAULT 8
 #define RETRY_FIRST_MS_DEFAULT 200
 #define STALL_S_DEFAULT 30
 #define PAUSE_STEP_MS 100
@@ -209,8 +209,7 @@ connect_patiently(struct disk_output *output, struct error **err)
 static void
 fill_defaults(struct disk_output_options *options)
 {
-  if (options->retries == 0)
-    options->retries = RETRIES_DEFAULT;
+  options->retries = http_retries_of(options->retries);
   if (options->retry_first_ms == 0)
     options->retry_first_ms = RETRY_FIRST_MS_DEFAULT;
   if (options->stall_s == 0)

@@ -78,6 +78,22 @@ def test_a_server_that_fails_is_told_while_it_is_asked_again(imprint, disk, imag
     assert "503" in retries[0]["message"]
 
 
+@pytest.mark.parametrize("retries, attempts", [(0, 1), (1, 2), (2 ** 32 + 1, 3)])
+def test_it_is_tried_again_as_often_as_was_said(imprint, retries, attempts):
+    statuses = iter((503, 503, 404))
+    with FaultServer(lambda request, reply: reply.answer(next(statuses))) as server:
+        done = imprint.run("inspect", server.url(), "--allow-local-addresses", "--retries", retries)
+    assert done.status in (command.UNREACHABLE, command.NOT_FOUND), done
+    assert len(server.requests) == attempts
+
+
+def test_a_header_that_is_none_is_not_left_out(imprint):
+    """Who believes to have sent a token should not wonder about the answer."""
+    for header in ("X-Auth", ": value", "X Auth: value", ""):
+        done = imprint.run("inspect", "http://127.0.0.1:1/x", "--allow-local-addresses", "--header", header)
+        assert done.status == command.REFUSED and "a header is not like 'Name: value'" in done.stderr, done
+
+
 def test_a_terminal_shows_one_line(imprint, disk, image):
     """It is written over and over: bytes, rate, time left."""
     terminal, other_end = pty.openpty()
