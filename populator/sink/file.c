@@ -33,6 +33,7 @@ struct file_sink {
   struct sink sink;
   int fd;
   bool is_file; /* not a pipe */
+  mode_t mode;  /* of a file that is made */
   atomic_bool is_cancelled;
   char *path;
   char *part;     /* the name while it is written; NULL when it is not there (any more) */
@@ -64,7 +65,7 @@ DEFINE_CLEANUP(struct file_sink *, file_free)
 static int
 lock_part(struct file_sink *file, struct error **err)
 {
-  file->fd = open(file->part, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+  file->fd = open(file->part, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, file->mode);
   if (file->fd < 0)
     return error_set_errno(err, errno, "make '%s'", file->part);
   if (flock(file->fd, LOCK_EX | LOCK_NB) < 0)
@@ -147,6 +148,8 @@ file_open(const char *url, const struct sink_options *options, uint64_t estimate
   if (is_there && (S_ISDIR(stat_buf.st_mode) || S_ISBLK(stat_buf.st_mode)))
     return error_set(err, ERROR_INVALID_ARGUMENT, "'%s' is a %s: name a file or a pipe", path,
                      S_ISDIR(stat_buf.st_mode) ? "folder" : "block device");
+  /* What takes the place of a file is shown to nobody who could not read that. */
+  file->mode = is_there ? stat_buf.st_mode & 0666 : 0666;
   bool is_pipe = is_stdout || (is_there && !S_ISREG(stat_buf.st_mode));
   if ((is_pipe ? open_pipe(file, err) : open_part(file, err)) < 0)
     return -1;

@@ -448,6 +448,13 @@ def test_a_file_appears_as_a_whole(imprint, source, disk, tmp_path):
     assert os.stat(path).st_blocks * 512 < 60 * MIB  # holes stay holes
 
 
+def test_what_takes_the_place_of_a_file_is_no_more_public(imprint, source, disk, tmp_path):
+    path = tmp_path / "out"
+    path.touch(mode=0o600)
+    assert imprint.run("export", source, path, "--format", "raw").status == command.DONE
+    assert same(path, disk) and path.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_file_that_somebody_else_writes(imprint, source, tmp_path):
     with open(tmp_path / "out.imprint-part", "wb") as part:
         fcntl.flock(part, fcntl.LOCK_EX)
