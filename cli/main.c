@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,15 +113,24 @@ run_job(const struct command *command, struct error **err)
 }
 
 /* A descriptor that was closed by whoever started us would be given to the next file that is
- * opened, and our words would go into an image. */
+ * opened, and our words would go into an image. What takes its place can be used no more than a
+ * closed one: an image that is read from there would be empty, one that is written would be lost.
+ */
 static void
 hold_standard_descriptors(void)
 {
-  int fd;
-  while ((fd = open("/dev/null", O_RDWR | O_CLOEXEC)) >= 0 && fd <= STDERR_FILENO)
-    ;
-  if (fd > STDERR_FILENO)
-    (void)close(fd);
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+    if (fcntl(fd, F_GETFD) < 0) /* the lowest that is free: it gets this number */
+      (void)open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+  }
+}
+
+/* Who closed standard output does not want to hear of anything. */
+static bool
+is_output_closed(void)
+{
+  int flags = fcntl(STDOUT_FILENO, F_GETFL);
+  return flags >= 0 && (flags & O_ACCMODE) == O_RDONLY;
 }
 
 /* What was printed is the result: whoever did not get it must not take it for empty. */
@@ -129,7 +139,7 @@ check_printed(int status)
 {
   bool is_lost = ferror(stdout) != 0;
   int r = fflush(stdout);
-  if (r == 0 && !is_lost)
+  if ((r == 0 && !is_lost) || is_output_closed())
     return status;
   (void)fprintf(stderr, "imprint: write to standard output: %s\n",
                 r == 0 ? "not all of it was taken" : strerror(errno));

@@ -37,6 +37,15 @@ def test_closed_descriptors_do_not_become_the_image(imprint, source, disk, tmp_p
     assert same(tmp_path / "out", disk)
 
 
+def test_closed_descriptors_are_no_images(cluster, pool, imprint, source, image):
+    """Neither an empty one, nor one that takes all."""
+    done = shell(imprint, "<&-", "import", "-", image)
+    assert done.status == command.FAILED and "Bad file descriptor" in done.stderr, done
+    assert image.split("/")[1] not in cluster.images(pool)
+    done = shell(imprint, ">&-", "export", source, "-", "--format", "raw")
+    assert done.status == command.FAILED and "Bad file descriptor" in done.stderr, done
+
+
 @pytest.mark.parametrize("arguments", [["inspect"], ["inspect", "--json"], ["resolve"]])
 def test_a_result_that_nobody_gets_is_a_failure(imprint, disk, arguments):
     done = shell(imprint, ">/dev/full", *arguments, disk)
