@@ -33,10 +33,18 @@ static const struct {
     {0, MAGIC("\x28\xb5\x2f\xfd"), PROBE_ZSTD, "zstd"},
     {4, MAGIC("1AY&SY"), PROBE_UNSUPPORTED, "bzip2"},
     {0, MAGIC("\x04\x22\x4d\x18"), PROBE_UNSUPPORTED, "lz4"},
+    {0, MAGIC("\x02\x21\x4c\x18"), PROBE_UNSUPPORTED, "lz4"},
+    {0, MAGIC("\x1f\x9d"), PROBE_UNSUPPORTED, "compress (.Z)"},
+    {0, MAGIC("\x89LZO\0\r\n\x1a\n"), PROBE_UNSUPPORTED, "lzop"},
     {0, MAGIC("LZIP\1"), PROBE_UNSUPPORTED, "lzip"},
     {0, MAGIC("PK\3\4"), PROBE_UNSUPPORTED, "zip"},
     {0, MAGIC("7z\xbc\xaf\x27\x1c"), PROBE_UNSUPPORTED, "7z"},
     {0, MAGIC("Rar!\x1a\7"), PROBE_UNSUPPORTED, "rar"},
+    {0, MAGIC("!<arch>\n"), PROBE_UNSUPPORTED, "ar"},
+    {0, MAGIC("07070"), PROBE_UNSUPPORTED, "cpio"},
+    {0, MAGIC("MSWIM\0\0\0"), PROBE_UNSUPPORTED, "WIM"},
+    {0, MAGIC("VMA\0\0\0\0\1"), PROBE_UNSUPPORTED, "VMA (a backup of Proxmox)"},
+    {0, MAGIC("partclone-image"), PROBE_UNSUPPORTED, "partclone"},
     {0, MAGIC("WithoutFreeSpace"), PROBE_UNSUPPORTED, "parallels"},
     {0, MAGIC("WithouFreSpacExt"), PROBE_UNSUPPORTED, "parallels"},
     {0, MAGIC("Bochs Virtual HD Image"), PROBE_UNSUPPORTED, "bochs"},
@@ -78,6 +86,27 @@ is_zstd_behind_skippable_frames(const char *bytes, size_t len)
     at += 8 + (size_t)frame;
   }
   return at > 0 && len - at >= 4 && bytes_le32(bytes + at) == 0xfd2fb528;
+}
+
+#define LZMA_HEAD 13
+#define LZMA_PROPERTIES 0x5d /* of every file that lzma and xz make */
+#define LZMA_DICTIONARY_MIN (1U << 12)
+#define LZMA_SIZE_UNKNOWN UINT64_MAX
+#define LZMA_SIZE_MAX ((uint64_t)1 << 38)
+
+/* The predecessor of xz has no magic: a byte, the size of its dictionary, which is 2^n or 2^n +
+ * 2^(n-1), and that of what is inside. */
+static bool
+is_lzma(const char *bytes, size_t len)
+{
+  if (len < LZMA_HEAD || (unsigned char)bytes[0] != LZMA_PROPERTIES)
+    return false;
+  uint32_t dictionary = bytes_le32(bytes + 1);
+  uint64_t size = bytes_le64(bytes + 5);
+  uint32_t rest = dictionary & (dictionary - 1); /* without its lowest bit */
+  bool is_usual = rest == 0 || rest == (dictionary ^ rest) << 1;
+  return dictionary >= LZMA_DICTIONARY_MIN && is_usual &&
+         (size == LZMA_SIZE_UNKNOWN || size < LZMA_SIZE_MAX);
 }
 
 #define TAR_BLOCK 512
@@ -141,6 +170,10 @@ probe_bytes(const void *data, size_t len, struct probe *ret_probe)
   }
   if (is_zstd_behind_skippable_frames(bytes, len)) {
     *ret_probe = (struct probe){.format = PROBE_ZSTD, .name = "zstd"};
+    return;
+  }
+  if (is_lzma(bytes, len)) {
+    *ret_probe = (struct probe){.format = PROBE_UNSUPPORTED, .name = "lzma"};
     return;
   }
   if (is_tar(bytes, len)) {

@@ -38,6 +38,14 @@ test_formats_are_told_by_their_magic(void)
       {0, BYTES("\x28\xb5\x2f\xfd"), PROBE_ZSTD, "zstd"},
       {0, BYTES("BZh91AY&SY"), PROBE_UNSUPPORTED, "bzip2"},
       {0, BYTES("\x04\x22\x4d\x18"), PROBE_UNSUPPORTED, "lz4"},
+      {0, BYTES("\x02\x21\x4c\x18"), PROBE_UNSUPPORTED, "lz4"},
+      {0, BYTES("\x1f\x9d"), PROBE_UNSUPPORTED, "compress (.Z)"},
+      {0, BYTES("\x89LZO\0\r\n\x1a\n"), PROBE_UNSUPPORTED, "lzop"},
+      {0, BYTES("!<arch>\n"), PROBE_UNSUPPORTED, "ar"},
+      {0, BYTES("07070"), PROBE_UNSUPPORTED, "cpio"},
+      {0, BYTES("MSWIM\0\0\0"), PROBE_UNSUPPORTED, "WIM"},
+      {0, BYTES("VMA\0\0\0\0\1"), PROBE_UNSUPPORTED, "VMA (a backup of Proxmox)"},
+      {0, BYTES("partclone-image"), PROBE_UNSUPPORTED, "partclone"},
       {0, BYTES("PK\3\4"), PROBE_UNSUPPORTED, "zip"},
       {0, BYTES("7z\xbc\xaf\x27\x1c"), PROBE_UNSUPPORTED, "7z"},
       {0, BYTES("WithoutFreeSpace"), PROBE_UNSUPPORTED, "parallels"},
@@ -125,6 +133,32 @@ test_zstd_is_seen_behind_skippable_frames(void)
 }
 
 static void
+test_lzma_is_told_by_its_numbers(void)
+{
+  static const struct {
+    const char *bytes;
+    bool is_lzma;
+  } rows[] = {
+      {"\x5d\0\0\x80\0\xff\xff\xff\xff\xff\xff\xff\xff", true}, /* as xz writes it */
+      {"\x5d\0\0\xc0\0\xff\xff\xff\xff\xff\xff\xff\xff", true},
+      {"\x5d\0\0\0\4\1\2\3\4\0\0\0\0", true}, /* of known size */
+      {"\x5d\0\0\xa0\0\xff\xff\xff\xff\xff\xff\xff\xff", false},
+      {"\x5d\0\0\xe0\0\xff\xff\xff\xff\xff\xff\xff\xff", false},
+      {"\x5d\0\1\0\0\xff\xff\xff\xff\xff\xff\xff\xff", false}, /* too small */
+      {"\x5d\0\0\x80\0\0\0\0\0\0\0\0\1", false},               /* 64 PiB */
+      {"\x5d\0\0\0\0\0\0\0\0\0\0\0\0", false},
+      {"\x5c\0\0\x80\0\xff\xff\xff\xff\xff\xff\xff\xff", false},
+  };
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    struct probe probe;
+    probe_bytes(rows[i].bytes, 13, &probe);
+    CHECK_NUMBER(probe.format, rows[i].is_lzma ? PROBE_UNSUPPORTED : PROBE_RAW);
+    probe_bytes(rows[i].bytes, 12, &probe);
+    CHECK_NUMBER(probe.format, PROBE_RAW);
+  }
+}
+
+static void
 make_tar(char block[512], const char *magic)
 {
   memset(block, 0, 512);
@@ -199,6 +233,6 @@ test_formats_belong_to_their_readers(void)
 UNIT_MAIN("populator/format/probe", UNIT_TEST(test_formats_are_told_by_their_magic),
           UNIT_TEST(test_disks_are_raw_and_named), UNIT_TEST(test_anything_else_is_raw),
           UNIT_TEST(test_zstd_is_seen_behind_skippable_frames),
-          UNIT_TEST(test_tar_is_told_by_its_checksum),
+          UNIT_TEST(test_lzma_is_told_by_its_numbers), UNIT_TEST(test_tar_is_told_by_its_checksum),
           UNIT_TEST(test_a_fixed_vhd_is_told_by_its_footer),
           UNIT_TEST(test_formats_belong_to_their_readers))
