@@ -34,7 +34,7 @@ static const struct {
     {4, MAGIC("1AY&SY"), PROBE_UNSUPPORTED, "bzip2"},
     {0, MAGIC("\x04\x22\x4d\x18"), PROBE_UNSUPPORTED, "lz4"},
     {0, MAGIC("\x02\x21\x4c\x18"), PROBE_UNSUPPORTED, "lz4"},
-    {0, MAGIC("\x1f\x9d"), PROBE_UNSUPPORTED, "compress (.Z)"},
+    {0, MAGIC("\x1f\x9d\x90"), PROBE_UNSUPPORTED, "compress (.Z)"},
     {0, MAGIC("\x89LZO\0\r\n\x1a\n"), PROBE_UNSUPPORTED, "lzop"},
     {0, MAGIC("LZIP\1"), PROBE_UNSUPPORTED, "lzip"},
     {0, MAGIC("PK\3\4"), PROBE_UNSUPPORTED, "zip"},

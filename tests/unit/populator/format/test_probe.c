@@ -39,7 +39,7 @@ test_formats_are_told_by_their_magic(void)
       {0, BYTES("BZh91AY&SY"), PROBE_UNSUPPORTED, "bzip2"},
       {0, BYTES("\x04\x22\x4d\x18"), PROBE_UNSUPPORTED, "lz4"},
       {0, BYTES("\x02\x21\x4c\x18"), PROBE_UNSUPPORTED, "lz4"},
-      {0, BYTES("\x1f\x9d"), PROBE_UNSUPPORTED, "compress (.Z)"},
+      {0, BYTES("\x1f\x9d\x90"), PROBE_UNSUPPORTED, "compress (.Z)"},
       {0, BYTES("\x89LZO\0\r\n\x1a\n"), PROBE_UNSUPPORTED, "lzop"},
       {0, BYTES("!<arch>\n"), PROBE_UNSUPPORTED, "ar"},
       {0, BYTES("07070"), PROBE_UNSUPPORTED, "cpio"},
