@@ -25,21 +25,6 @@ bury_forgotten(struct controller *controller, struct location *location)
   directory_clear(&directory);
 }
 
-/* Snapshots in an image's own trash vanish with their last clone, by librbd's hand. When it died or
- * failed just then, they stay for ever without children: remove them. */
-static void
-remove_childless_snaps(struct location *location, const char *image_id, const struct snaps *snaps)
-{
-  CLEANUP(image_closep) struct image *image = NULL;
-  for (size_t i = 0; i < snaps->count; i++) {
-    if (snaps->items[i].kind != SNAP_KIND_TRASH || snaps->items[i].children > 0)
-      continue;
-    if (!image && image_open(location, image_id, &image, NULL) < 0)
-      break;
-    (void)image_snap_remove(image, snaps->items[i].id, NULL);
-  }
-}
-
 /* Clones that a deleted snapshot waits for in vain. */
 static void
 drop_ghost_clones(struct location *location, const char *image_id, struct snaps *snaps)
@@ -64,7 +49,7 @@ sweep_snapshots(struct location *location, const char *image_id, const struct he
     return true;
   int r = passing_orphans_remove(location, image_id, &snaps, &orphans, NULL);
   drop_ghost_clones(location, image_id, &snaps);
-  remove_childless_snaps(location, image_id, &snaps);
+  passing_orphans_remove_childless(location, image_id, &snaps);
   snaps_clear(&snaps);
   return r < 0 || orphans.kept > 0;
 }

@@ -66,3 +66,17 @@ passing_orphans_remove(struct location *location, const char *image_id, const st
   image_clients_clear(&clients);
   return r;
 }
+
+void
+passing_orphans_remove_childless(struct location *location, const char *image_id,
+                                 const struct snaps *snaps)
+{
+  CLEANUP(image_closep) struct image *image = NULL;
+  for (size_t i = 0; i < snaps->count; i++) {
+    if (snaps->items[i].kind != SNAP_KIND_TRASH || snaps->items[i].children > 0)
+      continue;
+    if (!image && image_open(location, image_id, &image, NULL) < 0)
+      break;
+    (void)image_snap_remove(image, snaps->items[i].id, NULL);
+  }
+}

@@ -16,5 +16,10 @@ struct passing_orphans {
 int passing_orphans_remove(struct location *location, const char *image_id,
                            const struct snaps *snaps, struct passing_orphans *ret_orphans,
                            struct error **err);
+/* librbd removes a snapshot by way of the image's own trash, where one with clones stays until the
+ * last of them goes. When it died or failed just then, it stays for ever without children: removes
+ * such ones among the image's snapshots, as far as that can be done. */
+void passing_orphans_remove_childless(struct location *location, const char *image_id,
+                                      const struct snaps *snaps);
 
 #endif

@@ -26,7 +26,8 @@ snapshot_free(struct export_snapshot *snapshot)
 
 DEFINE_CLEANUP(struct export_snapshot *, snapshot_free)
 
-/* What exports that were killed have left; what belongs to others is theirs. */
+/* What exports that were killed have left, also on its way out; what belongs to others is theirs.
+ */
 static int
 remove_orphans(struct location *location, const char *id, struct error **err)
 {
@@ -40,6 +41,7 @@ remove_orphans(struct location *location, const char *id, struct error **err)
     return -1;
   struct passing_orphans ignored;
   (void)passing_orphans_remove(location, id, &snaps, &ignored, NULL);
+  passing_orphans_remove_childless(location, id, &snaps);
   snaps_clear(&snaps);
   return 0;
 }

@@ -5,6 +5,7 @@ import contextlib
 import fcntl
 import os
 import signal
+import struct
 import subprocess
 import threading
 import time
@@ -423,6 +424,32 @@ def test_an_image_that_is_not_there(imprint, pool, tmp_path):
     done = imprint.run("export", f"{pool}/nothing", tmp_path / "out")
     assert done.status == command.NOT_FOUND and "nothing" in done.stderr, done
     assert not os.listdir(tmp_path)
+
+
+def packed(text):
+    return struct.pack("<I", len(text)) + text.encode()
+
+
+def half_remove(cluster, pool, name):
+    """A snapshot as it is left when who removes it is killed: in the image's own trash, of no use to
+    anybody. A clone that is only entered for the moment brings it there."""
+    with cluster.image(pool, "source") as image, cluster.ioctx(pool) as ioctx:
+        image.create_snap(name)
+        spec = struct.pack("<q", cluster.rados.pool_lookup(pool)) + packed("beef01") + packed("")
+        snap_id = next(snap["id"] for snap in image.list_snaps() if snap["name"] == name)
+        child = struct.pack("<QBBI", snap_id, 2, 1, len(spec)) + spec
+        ioctx.execute(f"rbd_header.{image.id()}", "rbd", "child_attach", child)
+        image.remove_snap(name)
+        ioctx.execute(f"rbd_header.{image.id()}", "rbd", "child_detach", child)
+
+
+def test_a_snapshot_on_its_way_out_is_removed(cluster, pool, imprint, source, tmp_path):
+    """It was to be removed when the export was killed, and would keep old data for ever."""
+    half_remove(cluster, pool, "imprint.t.1.1")
+    left = cluster.snapshots(pool, "source")
+    assert [snap["namespace"] for snap in left] == [rbd.RBD_SNAP_NAMESPACE_TYPE_TRASH]
+    assert imprint.run("export", source, tmp_path / "out").status == command.DONE
+    assert not cluster.snapshots(pool, "source")
 
 
 # ---- files and pipes
