@@ -8,13 +8,15 @@
 #include <zstd.h>
 
 #include "lib/base/memory.h"
+#include "populator/format/deflate_lanes.h"
 
 struct qcow2_cluster_decoder {
   enum qcow2_compression compression;
   size_t cluster_size;
   struct libdeflate_decompressor *deflate; /* made when first needed, as is the other */
   ZSTD_DCtx *zstd;
-  char *whole; /* for a cluster that is wanted in part: the last of a disk */
+  struct deflate_lanes *lanes; /* NULL: not needed yet, or the processor has none */
+  char *whole;                 /* for a cluster that is wanted in part: the last of a disk */
 };
 
 struct qcow2_cluster_decoder *
@@ -34,6 +36,7 @@ qcow2_cluster_decoder_free(struct qcow2_cluster_decoder *decoder)
   if (decoder->deflate)
     libdeflate_free_decompressor(decoder->deflate);
   (void)ZSTD_freeDCtx(decoder->zstd);
+  deflate_lanes_free(decoder->lanes);
   free(decoder->whole);
   free(decoder);
 }
@@ -91,4 +94,72 @@ qcow2_cluster_decode(struct qcow2_cluster_decoder *decoder, const void *bytes, s
   if (r == 0 && room != content)
     memcpy(content, room, len);
   return r;
+}
+
+/* ---- many --------------------------------------------------------------------------------------
+ */
+
+/* Descending. */
+static int
+compare_keys(const void *left, const void *right)
+{
+  uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+  return (a < b) - (a > b);
+}
+
+/* Those that take longest first, or at the end one lane would be busy and the others idle. A key
+ * has the length above the number of the piece. */
+static void
+sort_by_length(const struct qcow2_piece *pieces, size_t count, uint64_t *keys)
+{
+  for (size_t i = 0; i < count; i++)
+    keys[i] = (uint64_t)pieces[i].bytes_len << 32 | i;
+  qsort(keys, count, sizeof(keys[0]), compare_keys);
+}
+
+/* Decodes what lanes can do of the pieces and sets is_done of these. */
+static void
+decode_in_lanes(struct qcow2_cluster_decoder *decoder, const struct qcow2_piece *pieces,
+                size_t count, bool *is_done)
+{
+  uint64_t keys[QCOW2_PIECES_MAX];
+  struct deflate_stream streams[QCOW2_PIECES_MAX];
+  size_t numbers[QCOW2_PIECES_MAX];
+  size_t n = 0;
+  sort_by_length(pieces, count, keys);
+  for (size_t i = 0; i < count; i++) {
+    const struct qcow2_piece *piece = &pieces[(uint32_t)keys[i]];
+    if (piece->len != decoder->cluster_size)
+      continue;
+    numbers[n] = (uint32_t)keys[i];
+    streams[n++] = (struct deflate_stream){.in = piece->bytes,
+                                           .in_len = piece->bytes_len,
+                                           .out = piece->content,
+                                           .out_len = piece->len};
+  }
+  deflate_lanes_inflate(decoder->lanes, streams, n);
+  for (size_t i = 0; i < n; i++)
+    is_done[numbers[i]] = streams[i].is_done;
+}
+
+int
+qcow2_cluster_decode_all(struct qcow2_cluster_decoder *decoder, const struct qcow2_piece *pieces,
+                         size_t count, size_t *ret_failed, struct error **err)
+{
+  assert(count <= QCOW2_PIECES_MAX);
+  bool is_done[QCOW2_PIECES_MAX] = {false};
+  if (decoder->compression == QCOW2_COMPRESSION_ZLIB && count >= DEFLATE_LANES_WORTH) {
+    if (!decoder->lanes)
+      decoder->lanes = deflate_lanes_new();
+    if (decoder->lanes)
+      decode_in_lanes(decoder, pieces, count, is_done);
+  }
+  for (size_t i = 0; i < count; i++) {
+    if (!is_done[i] && qcow2_cluster_decode(decoder, pieces[i].bytes, pieces[i].bytes_len,
+                                            pieces[i].content, pieces[i].len, err) < 0) {
+      *ret_failed = i;
+      return -1;
+    }
+  }
+  return 0;
 }

@@ -395,8 +395,8 @@ take_spare(struct qcow2_map *map)
 }
 
 int
-qcow2_map_decode(struct qcow2_map *map, const struct qcow2_extent *extent, const void *bytes,
-                 void *content, struct error **err)
+qcow2_map_decode(struct qcow2_map *map, const struct qcow2_piece *pieces, size_t count,
+                 size_t *ret_failed, struct error **err)
 {
   struct spare *spare = take_spare(map);
   if (!spare) {
@@ -404,10 +404,9 @@ qcow2_map_decode(struct qcow2_map *map, const struct qcow2_extent *extent, const
     spare->decoder =
         qcow2_cluster_decoder_new(map->tables.header.compression, map->tables.header.cluster_size);
   }
-  int r = qcow2_cluster_decode(spare->decoder, bytes, extent->host_length, content, extent->length,
-                               err);
+  int r = qcow2_cluster_decode_all(spare->decoder, pieces, count, ret_failed, err);
   MUTEX_GUARD(&map->spare_mutex);
   spare->next = map->spares;
   map->spares = spare;
-  return r < 0 ? error_wrap(err, "disk offset %ju", (uintmax_t)extent->virtual_offset) : 0;
+  return r;
 }

@@ -13,6 +13,7 @@
 #ifndef POPULATOR_FORMAT_QCOW2_MAP_H
 #define POPULATOR_FORMAT_QCOW2_MAP_H
 
+#include "populator/format/qcow2_cluster.h"
 #include "populator/format/qcow2_file.h"
 #include "populator/format/qcow2_window.h"
 
@@ -38,9 +39,9 @@ uint64_t qcow2_map_allocated(const struct qcow2_map *map);
  * of threads at once. */
 int qcow2_map_chunk(struct qcow2_map *map, uint64_t first, uint64_t end,
                     struct qcow2_extents *extents, struct error **err);
-/* The content of a compressed extent, whose host_length bytes are `bytes`: extent->length bytes.
- * Any number of threads at once. */
-int qcow2_map_decode(struct qcow2_map *map, const struct qcow2_extent *extent, const void *bytes,
-                     void *content, struct error **err);
+/* The content of compressed extents, at most QCOW2_PIECES_MAX of them, as qcow2_cluster.h has it.
+ * On failure *ret_failed is the first that is damaged. Any number of threads at once. */
+int qcow2_map_decode(struct qcow2_map *map, const struct qcow2_piece *pieces, size_t count,
+                     size_t *ret_failed, struct error **err);
 
 #endif

@@ -80,56 +80,65 @@ submit_parts(struct content_writer *writer, struct pool_buffer *buffer, const ch
   return 0;
 }
 
-int
-content_writer_flush(struct content_writer *writer, struct error **err)
-{
-  int r = 0;
-  if (writer->gathered && writer->len > 0)
-    r = submit_parts(writer, writer->gathered, writer->gathered->data, writer->len, writer->offset,
-                     err);
-  content_writer_clear(writer);
-  return r;
-}
-
-/* Whether content at this offset may stand behind what is gathered: next to it, in the same object.
- */
-static bool
-fits(const struct content_writer *writer, uint64_t offset, size_t len)
-{
-  return writer->gathered && offset == writer->offset + writer->len &&
-         writer->len + len <= CONTENT_WRITER_BUFFER_BYTES &&
-         offset / CONTENT_WRITER_BUFFER_BYTES == writer->offset / CONTENT_WRITER_BUFFER_BYTES;
-}
-
-char *
-content_writer_place(struct content_writer *writer, uint64_t offset, size_t len)
-{
-  assert(len <= CONTENT_WRITER_BUFFER_BYTES);
-  if (!fits(writer, offset, len)) {
-    if (writer->len > 0)
-      (void)content_writer_flush(writer, NULL); /* an error stays with the image writer */
-    if (!writer->gathered)
-      writer->gathered = buffer_pool_take(writer->pool);
-    writer->offset = offset;
-    writer->len = 0;
-  }
-  return writer->gathered->data + writer->len;
-}
-
-int
-content_writer_placed(struct content_writer *writer, size_t len, struct error **err)
-{
-  if (!zero_is_all(writer->gathered->data + writer->len, len))
-    writer->len += len;
-  return image_writer_check(writer->image, err);
-}
-
 /* The end of the block that `offset` lies in, relative to data at `base`. */
 static size_t
 block_len(uint64_t offset, size_t left)
 {
   size_t to_end = BLOCK_BYTES - (size_t)(offset % BLOCK_BYTES);
   return to_end < left ? to_end : left;
+}
+
+/* Finds the next piece from *at on that is no zeros; false: there is none. */
+static bool
+next_piece(const char *data, size_t len, uint64_t offset, size_t *at, size_t *ret_end)
+{
+  size_t block;
+  while (*at < len && zero_is_all(data + *at, (block = block_len(offset + *at, len - *at))))
+    *at += block;
+  if (*at >= len)
+    return false;
+  size_t end = *at + block;
+  while (end < len && !zero_is_all(data + end, (block = block_len(offset + end, len - end))))
+    end += block;
+  *ret_end = end;
+  return true;
+}
+
+int
+content_writer_flush(struct content_writer *writer, struct error **err)
+{
+  struct pool_buffer *buffer = writer->gathered;
+  size_t at = 0, end;
+  int r = 0;
+  for (; r == 0 && buffer && next_piece(buffer->data, writer->len, writer->offset, &at, &end);
+       at = end)
+    r = submit_parts(writer, buffer, buffer->data + at, end - at, writer->offset + at, err);
+  content_writer_clear(writer);
+  return r;
+}
+
+bool
+content_writer_has_room(const struct content_writer *writer, uint64_t offset, size_t len)
+{
+  return !writer->gathered ||
+         (offset == writer->offset + writer->len &&
+          writer->len + len <= CONTENT_WRITER_BUFFER_BYTES &&
+          offset / CONTENT_WRITER_BUFFER_BYTES == writer->offset / CONTENT_WRITER_BUFFER_BYTES);
+}
+
+char *
+content_writer_place(struct content_writer *writer, uint64_t offset, size_t len)
+{
+  assert(len <= CONTENT_WRITER_BUFFER_BYTES);
+  if (!content_writer_has_room(writer, offset, len))
+    (void)content_writer_flush(writer, NULL);
+  if (!writer->gathered) {
+    writer->gathered = buffer_pool_take(writer->pool);
+    writer->offset = offset;
+  }
+  char *room = writer->gathered->data + writer->len;
+  writer->len += len;
+  return room;
 }
 
 /* Writes one piece that begins and ends with something; buffer NULL: it must be copied. */
@@ -143,7 +152,6 @@ write_piece(struct content_writer *writer, struct pool_buffer *buffer, const cha
     size_t room = CONTENT_WRITER_BUFFER_BYTES - (size_t)(offset % CONTENT_WRITER_BUFFER_BYTES);
     size_t n = len < room ? len : room;
     memcpy(content_writer_place(writer, offset, n), data, n);
-    writer->len += n;
     data += n;
     offset += n;
     len -= n;
@@ -156,23 +164,10 @@ static int
 write_pieces(struct content_writer *writer, struct pool_buffer *buffer, const char *data,
              size_t len, uint64_t offset, struct error **err)
 {
-  size_t at = 0;
-  while (at < len) {
-    size_t block = block_len(offset + at, len - at);
-    if (zero_is_all(data + at, block)) {
-      at += block;
-      continue;
-    }
-    size_t end = at + block;
-    while (end < len) {
-      block = block_len(offset + end, len - end);
-      if (zero_is_all(data + end, block))
-        break;
-      end += block;
-    }
+  size_t at = 0, end;
+  for (; next_piece(data, len, offset, &at, &end); at = end) {
     if (write_piece(writer, buffer, data + at, end - at, offset + at, err) < 0)
       return -1;
-    at = end;
   }
   return 0;
 }

@@ -5,6 +5,7 @@
 #define POPULATOR_TRANSFER_CONTENT_WRITER_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,10 +45,12 @@ int content_writer_plain(struct content_writer *writer, struct pool_buffer *buff
 /* Content that lies anywhere: it is copied. len is at most CONTENT_WRITER_BUFFER_BYTES. */
 int content_writer_copy(struct content_writer *writer, const char *data, size_t len,
                         uint64_t offset, struct error **err);
-/* Room for content that is to be made; len is at most CONTENT_WRITER_BUFFER_BYTES. */
+/* Whether content at this offset goes next to what is gathered, or nothing is. */
+bool content_writer_has_room(const struct content_writer *writer, uint64_t offset, size_t len);
+/* Room for content; len is at most CONTENT_WRITER_BUFFER_BYTES. It must have been made when the
+ * writer is asked for something else: for room at an offset that it has none for, too, because then
+ * what is gathered is written. An error stays with the image writer. */
 char *content_writer_place(struct content_writer *writer, uint64_t offset, size_t len);
-/* The content has been made in the room of the last content_writer_place(). */
-int content_writer_placed(struct content_writer *writer, size_t len, struct error **err);
 /* Starts the writes of what is gathered. */
 int content_writer_flush(struct content_writer *writer, struct error **err);
 

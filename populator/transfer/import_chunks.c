@@ -202,12 +202,43 @@ on_written(void *context)
   chunk_release(context);
 }
 
+/* Encoded extents on their way: they have their room, and are decoded together. */
+struct decoding {
+  struct layout *layout;
+  struct layout_piece pieces[LAYOUT_PIECES_MAX];
+  size_t count;
+};
+
+static int
+decode_all(struct decoding *decoding, struct error **err)
+{
+  size_t count = decoding->count;
+  decoding->count = 0;
+  return count > 0 ? decoding->layout->ops->decode(decoding->layout, decoding->pieces, count, err)
+                   : 0;
+}
+
+static int
+write_encoded(struct decoding *decoding, struct content_writer *writer,
+              const struct layout_extent *extent, const char *bytes, struct error **err)
+{
+  if ((decoding->count == LAYOUT_PIECES_MAX ||
+       !content_writer_has_room(writer, extent->virtual_offset, extent->len)) &&
+      decode_all(decoding, err) < 0)
+    return -1;
+  decoding->pieces[decoding->count++] = (struct layout_piece){
+      .extent = extent,
+      .bytes = bytes,
+      .content = content_writer_place(writer, extent->virtual_offset, extent->len)};
+  return image_writer_check(writer->image, err);
+}
+
 static int
 write_extents(struct chunk *chunk, const struct layout_extents *extents,
               struct pool_buffer *fetched, uint64_t begin, struct error **err)
 {
   struct chunk_import *import = chunk->import;
-  struct layout *layout = import->options->layout;
+  struct decoding decoding = {.layout = import->options->layout};
   struct content_writer writer;
   content_writer_init(&writer, import->writer, import->decode_pool, import->options->progress);
   writer.hold = &chunk->pending;
@@ -217,15 +248,16 @@ write_extents(struct chunk *chunk, const struct layout_extents *extents,
   for (size_t i = 0; r == 0 && i < extents->count; i++) {
     const struct layout_extent *extent = &extents->items[i];
     const char *bytes = fetched->data + (extent->file_offset - begin);
-    if (!extent->is_encoded) {
-      r = content_writer_plain(&writer, fetched, bytes, extent->len, extent->virtual_offset, err);
+    if (extent->is_encoded) {
+      r = write_encoded(&decoding, &writer, extent, bytes, err);
       continue;
     }
-    char *content = content_writer_place(&writer, extent->virtual_offset, extent->len);
-    r = layout->ops->decode(layout, extent, bytes, content, err);
+    r = decode_all(&decoding, err);
     if (r == 0)
-      r = content_writer_placed(&writer, extent->len, err);
+      r = content_writer_plain(&writer, fetched, bytes, extent->len, extent->virtual_offset, err);
   }
+  if (r == 0)
+    r = decode_all(&decoding, err);
   if (r == 0)
     r = content_writer_flush(&writer, err);
   content_writer_clear(&writer);

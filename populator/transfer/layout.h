@@ -23,6 +23,16 @@ struct layout_extent {
   uint64_t internal; /* the layout's own */
 };
 
+/* Encoded extents that are decoded at once, at most. */
+#define LAYOUT_PIECES_MAX 64
+
+/* An encoded extent, its bytes, and room for its content. */
+struct layout_piece {
+  const struct layout_extent *extent;
+  const void *bytes;
+  void *content;
+};
+
 struct layout_extents {
   struct layout_extent *items; /* in the order of the file */
   size_t count;
@@ -37,9 +47,10 @@ struct layout_ops {
    * what is in *extents, whose memory is used again. Any number of threads at once. */
   int (*extents)(struct layout *layout, uint64_t first, uint64_t end,
                  struct layout_extents *extents, struct error **err);
-  /* The content of an encoded extent: exactly extent->len bytes. Any number of threads at once. */
-  int (*decode)(struct layout *layout, const struct layout_extent *extent, const void *bytes,
-                void *content, struct error **err);
+  /* The content of encoded extents: exactly extent->len bytes of each. The more of them at once,
+   * the faster. Any number of threads at once. */
+  int (*decode)(struct layout *layout, const struct layout_piece *pieces, size_t count,
+                struct error **err);
   void (*close)(struct layout *layout);
 };
 

@@ -75,17 +75,23 @@ layout_extents(struct layout *layout, uint64_t first, uint64_t end, struct layou
   return r;
 }
 
+static_assert(LAYOUT_PIECES_MAX <= QCOW2_PIECES_MAX, "pieces");
+
 static int
-layout_decode(struct layout *layout, const struct layout_extent *extent, const void *bytes,
-              void *content, struct error **err)
+layout_decode(struct layout *layout, const struct layout_piece *pieces, size_t count,
+              struct error **err)
 {
   struct qcow2_layout *self = (struct qcow2_layout *)layout;
-  const struct qcow2_extent own = {.virtual_offset = extent->virtual_offset,
-                                   .host_offset = extent->file_offset,
-                                   .length = extent->len,
-                                   .host_length = extent->file_len,
-                                   .is_compressed = true};
-  return qcow2_map_decode(self->map, &own, bytes, content, err);
+  struct qcow2_piece own[LAYOUT_PIECES_MAX];
+  size_t failed;
+  for (size_t i = 0; i < count; i++)
+    own[i] = (struct qcow2_piece){.bytes = pieces[i].bytes,
+                                  .bytes_len = pieces[i].extent->file_len,
+                                  .content = pieces[i].content,
+                                  .len = pieces[i].extent->len};
+  if (qcow2_map_decode(self->map, own, count, &failed, err) < 0)
+    return error_wrap(err, "disk offset %ju", (uintmax_t)pieces[failed].extent->virtual_offset);
+  return 0;
 }
 
 static void

@@ -42,6 +42,17 @@ pack_deflate(struct buffer *out, const void *data, size_t len, enum pack_blocks 
   libdeflate_free_compressor(compressor);
 }
 
+bool
+pack_inflate(const void *packed, size_t packed_len, void *out, size_t out_len)
+{
+  struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
+  size_t made = 0;
+  enum libdeflate_result r =
+      libdeflate_deflate_decompress_ex(decompressor, packed, packed_len, out, out_len, NULL, &made);
+  libdeflate_free_decompressor(decompressor);
+  return r == LIBDEFLATE_SUCCESS && made == out_len;
+}
+
 void
 pack_gzip(struct buffer *out, const void *data, size_t len, enum pack_blocks blocks, unsigned flags)
 {

@@ -3,6 +3,7 @@
 #ifndef TESTS_FORMAT_PACK_H
 #define TESTS_FORMAT_PACK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "lib/base/buffer.h"
@@ -14,6 +15,8 @@ enum { PACK_HEADER_CRC = 2, PACK_EXTRA = 4, PACK_NAME = 8, PACK_COMMENT = 16 };
 
 /* Appends the data as raw deflate. */
 void pack_deflate(struct buffer *out, const void *data, size_t len, enum pack_blocks blocks);
+/* Inflates raw deflate by libdeflate. Whether it makes exactly so much. */
+bool pack_inflate(const void *packed, size_t packed_len, void *out, size_t out_len);
 /* Appends a member. */
 void pack_gzip(struct buffer *out, const void *data, size_t len, enum pack_blocks blocks,
                unsigned flags);

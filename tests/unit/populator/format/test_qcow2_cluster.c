@@ -101,7 +101,45 @@ test_an_early_end_is_an_error_wherever(void)
   }
 }
 
+/* More than lanes have at once; one of them has a shorter end, one is of a kind that is left to
+ * others. */
+static void
+test_many_are_decoded_at_once(void)
+{
+  CLEANUP(qcow2_cluster_decoder_freep)
+  struct qcow2_cluster_decoder *decoder =
+      qcow2_cluster_decoder_new(QCOW2_COMPRESSION_ZLIB, CLUSTER);
+  CLEANUP(freep) char *content = xcalloc(QCOW2_PIECES_MAX, CLUSTER);
+  struct buffer packed[QCOW2_PIECES_MAX] = {0};
+  struct qcow2_piece pieces[QCOW2_PIECES_MAX];
+  size_t failed = 99;
+  for (unsigned i = 0; i < QCOW2_PIECES_MAX; i++) {
+    pack_fill(data, sizeof(data), i);
+    pack_deflate(&packed[i], data, CLUSTER, i == 7 ? PACK_STORED : PACK_DYNAMIC);
+    pieces[i] = (struct qcow2_piece){.bytes = packed[i].data,
+                                     .bytes_len = packed[i].len,
+                                     .content = content + i * CLUSTER,
+                                     .len = i == 9 ? 512 : CLUSTER};
+  }
+  CHECK_NUMBER(qcow2_cluster_decode_all(decoder, pieces, QCOW2_PIECES_MAX, &failed, NULL), 0);
+  for (unsigned i = 0; i < QCOW2_PIECES_MAX; i++) {
+    pack_fill(data, sizeof(data), i);
+    CU_ASSERT(memcmp(pieces[i].content, data, pieces[i].len) == 0);
+  }
+  CU_ASSERT(content[9 * CLUSTER + 512] == 0);
+
+  CLEANUP(error_freep) struct error *err = NULL;
+  pieces[41].bytes_len = 100;
+  pieces[50].bytes_len = 0;
+  CHECK_NUMBER(qcow2_cluster_decode_all(decoder, pieces, QCOW2_PIECES_MAX, &failed, &err), -1);
+  CHECK_NUMBER(failed, 41);
+  CHECK_ERROR(&err, ERROR_DATA_LOSS, "a compressed cluster");
+  for (unsigned i = 0; i < QCOW2_PIECES_MAX; i++)
+    buffer_clear(&packed[i]);
+}
+
 UNIT_MAIN("populator/format/qcow2_cluster", UNIT_TEST(test_clusters_are_decoded),
           UNIT_TEST(test_a_decoder_can_be_used_again_after_damage),
           UNIT_TEST(test_it_must_be_a_whole_cluster_and_no_more),
-          UNIT_TEST(test_an_early_end_is_an_error_wherever))
+          UNIT_TEST(test_an_early_end_is_an_error_wherever),
+          UNIT_TEST(test_many_are_decoded_at_once))
