@@ -24,6 +24,7 @@ struct importing {
   struct import_disk disk;   /* a source that is read anywhere … */
   struct import_stack stack; /* … or front to back */
   char *identity;            /* of the source and what is asked of it; NULL: cannot be resumed */
+  char *outcome;             /* the same of what comes of it; NULL: is not known again */
   struct target *target;
   struct checkpoint checkpoint;
   unsigned seek_losses; /* times that the source could not be read anywhere any more */
@@ -45,6 +46,7 @@ importing_clear(struct importing *i)
   source_close(i->source);
   checkpoint_clear(&i->checkpoint);
   free(i->identity);
+  free(i->outcome);
 }
 
 /* ---- what it is --------------------------------------------------------------------------------
@@ -137,7 +139,21 @@ least_virtual_size(const struct importing *i)
 /* ---- where it goes ------------------------------------------------------------------------------
  */
 
-/* Everything that makes it another import: then nothing of an earlier one can be used. */
+static char *
+identity_with(const struct importing *i, const char *more)
+{
+  const struct import_options *o = i->options;
+  CLEANUP(freep)
+  char *text = xasprintf("%s\n%s\n%s\n%s\n%s\n%" PRIu64, i->source->label, i->source->identity,
+                         o->source.path_in_image ? o->source.path_in_image : "",
+                         sum_to_make(i) ? sum_to_make(i) : "", more, o->size);
+  char digest[DIGEST_SHA256_HEX];
+  digest_sha256_hex(text, strlen(text), digest);
+  return xstrdup(digest);
+}
+
+/* Everything that makes it another import: then nothing of an earlier one can be used. What was
+ * begun serves whatever is asked for at its end; what is finished is the same by either way. */
 static void
 make_identity(struct importing *i)
 {
@@ -145,13 +161,19 @@ make_identity(struct importing *i)
     return;
   const struct import_options *o = i->options;
   CLEANUP(freep)
-  char *text = xasprintf("%s\n%s\n%s\n%s\n%s\n%" PRIu64, i->source->label, i->source->identity,
-                         o->source.path_in_image ? o->source.path_in_image : "",
-                         sum_to_make(i) ? sum_to_make(i) : "", i->disk.layout ? "chunks" : "stream",
-                         o->size);
-  char digest[DIGEST_SHA256_HEX];
-  digest_sha256_hex(text, strlen(text), digest);
-  i->identity = xstrdup(digest);
+  char *asked = xasprintf("%s\n%s\n%s", o->format ? o->format : "", o->snapshot ? o->snapshot : "",
+                          o->layout.data_pool ? o->layout.data_pool : "");
+  i->identity = identity_with(i, i->disk.layout ? "chunks" : "stream");
+  i->outcome = identity_with(i, asked);
+}
+
+/* Into an image that was there the same may well be imported twice: only the caller can tell. */
+static struct import_done_mark
+mark_of(const struct importing *i)
+{
+  if (i->options->is_existing)
+    return (struct import_done_mark){IMPORT_DONE_TOKEN, i->options->token};
+  return (struct import_done_mark){IMPORT_DONE_UNTOLD, i->outcome};
 }
 
 static int
@@ -185,6 +207,37 @@ open_target(struct importing *i, struct error **err)
       .size_bytes = i->options->size ? target_disk_bytes(i->options->size) : size,
   };
   return target_open(i->options->location, &options, &i->target, &i->checkpoint, err);
+}
+
+/* Whether the name is taken by what this very import has made, and could not tell any more. */
+static int
+look_for_outcome(struct importing *i, bool *ret_is_done, struct import_result *ret_result,
+                 struct error **err)
+{
+  CLEANUP(error_freep) struct error *failure = NULL;
+  const struct import_done_mark mark = mark_of(i);
+  *ret_is_done = false;
+  if (!mark.text || import_done_look(i->options->location, i->options->image, &mark, ret_is_done,
+                                     ret_result, &failure) == 0)
+    return 0;
+  if (failure->code == ERROR_NOT_FOUND) /* taken away meanwhile */
+    return 0;
+  return error_set(err, failure->code, "%s", failure->message);
+}
+
+/* *ret_is_done: there is nothing left to do, and *ret_result tells what was done. */
+static int
+open_target_or_outcome(struct importing *i, bool *ret_is_done, struct import_result *ret_result,
+                       struct error **err)
+{
+  CLEANUP(error_freep) struct error *failure = NULL;
+  *ret_is_done = false;
+  if (open_target(i, &failure) == 0)
+    return 0;
+  if (failure->code == ERROR_ALREADY_EXISTS &&
+      look_for_outcome(i, ret_is_done, ret_result, err) < 0)
+    return -1;
+  return *ret_is_done ? 0 : error_set(err, failure->code, "%s", failure->message);
 }
 
 /* ---- the two ways -------------------------------------------------------------------------------
@@ -231,10 +284,11 @@ run_front(struct importing *i, char *ret_digest, uint64_t *ret_size, struct erro
  */
 
 static int
-commit(struct importing *i, const struct import_result *result, struct error **err)
+commit(struct importing *i, struct import_result *result, struct error **err)
 {
+  const struct import_done_mark mark = mark_of(i);
   struct string_map metadata = {0};
-  import_done_write(image_id(target_image(i->target)), i->options->token, result, &metadata);
+  import_done_write(image_id(target_image(i->target)), &mark, result, &metadata);
   if (i->source->identity)
     string_map_set(&metadata, "imprint.import.identity", i->source->identity);
   if (i->checksum)
@@ -291,14 +345,15 @@ static int
 import_opened(struct importing *i, struct import_result *ret_result, struct error **err)
 {
   struct cancel_watch *watch = cancel_watch_start(i->options->progress, cancel, i->source);
+  bool is_done = false;
   int r = open_content(i, err);
   if (r == 0)
     r = check_size(i, err);
   if (r == 0) {
     make_identity(i);
-    r = open_target(i, err);
+    r = open_target_or_outcome(i, &is_done, ret_result, err);
   }
-  if (r == 0)
+  if (r == 0 && !is_done)
     r = run(i, ret_result, err);
   cancel_watch_stop(watch);
   return r;
@@ -377,9 +432,10 @@ int
 import_run(const struct import_options *options, struct import_result *ret_result,
            struct error **err)
 {
+  const struct import_done_mark mark = {IMPORT_DONE_TOKEN, options->token};
   bool is_done = false;
-  if (options->token && import_done_look(options->location, options->image, options->token,
-                                         &is_done, ret_result, err) < 0)
+  if (options->token &&
+      import_done_look(options->location, options->image, &mark, &is_done, ret_result, err) < 0)
     return -1;
   return is_done ? 0 : import_anew(options, ret_result, err);
 }

@@ -31,6 +31,9 @@ struct import_options {
   struct progress *progress;
 };
 
+/* librbd's have 14 characters at most. */
+#define IMPORT_IMAGE_ID_MAX 64
+
 struct import_result {
   char format[16]; /* "qcow2" */
   uint64_t virtual_size;
@@ -39,6 +42,8 @@ struct import_result {
   /* "sha256:…": the checksum, or what the source itself goes by (of a container image, that of the
    * image), or what was made of its bytes; "" where it is not known. */
   char digest[CHECKSUM_TEXT_MAX];
+  /* The id of the image that says that this has not been told; "": none. See import_done_told(). */
+  char untold[IMPORT_IMAGE_ID_MAX];
 };
 
 /* On success the target is complete and marked so. On failure it stays for the next call, unless

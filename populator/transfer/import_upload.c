@@ -179,10 +179,11 @@ run_front(struct receiving *r, struct import_result *result, struct error **err)
 }
 
 static int
-commit(struct receiving *r, const struct import_result *result, struct error **err)
+commit(struct receiving *r, struct import_result *result, struct error **err)
 {
+  const struct import_done_mark mark = {IMPORT_DONE_TOKEN, r->options->token};
   struct string_map metadata = {0};
-  import_done_write(image_id(target_image(r->target)), r->options->token, result, &metadata);
+  import_done_write(image_id(target_image(r->target)), &mark, result, &metadata);
   int done = target_commit(r->target, r->options->snapshot, &metadata, err);
   string_map_clear(&metadata);
   if (done == 0)
