@@ -3,21 +3,26 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
 #include "lib/base/lock.h"
 #include "lib/base/memory.h"
 
+#define HUGE_PAGE_BYTES ((size_t)2 << 20)
+
 struct counted_buffer {
   struct pool_buffer public; /* first: a pointer to one is a pointer to the other */
   struct buffer_pool *pool;
+  char *mapping;               /* what its memory is a part of; NULL: it has none yet */
   struct counted_buffer *next; /* while it is free */
   unsigned refs;
 };
 
 struct buffer_pool {
   size_t bytes;
+  size_t huge_bytes;
   size_t count;
   pthread_mutex_t mutex; /* guards all below, and refs and next of each */
   pthread_cond_t change;
@@ -26,11 +31,19 @@ struct buffer_pool {
   size_t free_count;
 };
 
+/* A buffer begins where a huge page may. */
+static size_t
+mapping_bytes(const struct buffer_pool *pool)
+{
+  return pool->bytes + HUGE_PAGE_BYTES;
+}
+
 struct buffer_pool *
-buffer_pool_new(size_t count, size_t bytes)
+buffer_pool_new(size_t count, size_t bytes, size_t huge_bytes)
 {
   struct buffer_pool *pool = xcalloc(1, sizeof(*pool));
   pool->bytes = bytes;
+  pool->huge_bytes = huge_bytes;
   pool->count = pool->free_count = count;
   pool->buffers = xcalloc(count, sizeof(pool->buffers[0]));
   (void)pthread_mutex_init(&pool->mutex, NULL);
@@ -50,8 +63,8 @@ buffer_pool_free(struct buffer_pool *pool)
     return;
   assert(pool->free_count == pool->count);
   for (size_t i = 0; i < pool->count; i++) {
-    if (pool->buffers[i].public.data)
-      (void)munmap(pool->buffers[i].public.data, pool->bytes);
+    if (pool->buffers[i].mapping)
+      (void)munmap(pool->buffers[i].mapping, mapping_bytes(pool));
   }
   free(pool->buffers);
   (void)pthread_mutex_destroy(&pool->mutex);
@@ -63,13 +76,17 @@ buffer_pool_free(struct buffer_pool *pool)
 static void
 back_with_memory(struct counted_buffer *buffer)
 {
-  if (buffer->public.data)
+  const struct buffer_pool *pool = buffer->pool;
+  if (buffer->mapping)
     return;
-  void *data =
-      mmap(NULL, buffer->pool->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED)
+  char *mapping = mmap(NULL, mapping_bytes(pool), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapping == MAP_FAILED)
     abort();
-  buffer->public.data = data;
+  buffer->mapping = mapping;
+  buffer->public.data = mapping + (HUGE_PAGE_BYTES - (uintptr_t)mapping % HUGE_PAGE_BYTES);
+  if (pool->huge_bytes > 0)
+    (void)madvise(buffer->public.data, pool->huge_bytes, MADV_HUGEPAGE);
 }
 
 struct pool_buffer *

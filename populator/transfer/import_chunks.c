@@ -452,8 +452,9 @@ import_chunks(const struct import_chunks_options *options, const struct checkpoi
   import.workers = options->workers < WORKERS_MAX ? options->workers : WORKERS_MAX;
   unsigned buffers = import.workers + BUFFERS_BEING_WRITTEN;
   import.fetch_pool = buffer_pool_new(buffers < FETCH_BUFFERS_MAX ? buffers : FETCH_BUFFERS_MAX,
-                                      CHUNK_BYTES + LAYOUT_OVERHANG_MAX);
-  import.decode_pool = buffer_pool_new(CONTENT_WRITER_BUFFERS, CONTENT_WRITER_BUFFER_BYTES);
+                                      CHUNK_BYTES + LAYOUT_OVERHANG_MAX, CHUNK_BYTES);
+  import.decode_pool = buffer_pool_new(CONTENT_WRITER_BUFFERS, CONTENT_WRITER_BUFFER_BYTES,
+                                       CONTENT_WRITER_BUFFER_BYTES);
   int r = run_workers(&import, err);
   if (r < 0 && options->identity)
     (void)save(&import, NULL); /* so that the next one repeats as little as may be */

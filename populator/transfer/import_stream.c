@@ -225,7 +225,7 @@ import_stream(const struct import_stream_options *options, struct error **err)
                                  .next_state_ms = clock_now_ms() + CHECKPOINT_MS};
   import.can_save = options->identity && import_stack_can_save(options->stack);
   import.image = image_writer_new(target_image(options->target), bytes_in_flight(options));
-  import.pool = buffer_pool_new(CONTENT_WRITER_BUFFERS, CONTENT_ROOM_BYTES);
+  import.pool = buffer_pool_new(CONTENT_WRITER_BUFFERS, CONTENT_ROOM_BYTES, 0);
   content_writer_init(&import.writer, import.image, import.pool, options->progress);
   begin_epoch(&import, 0);
   if (options->tail)
