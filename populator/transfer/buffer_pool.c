@@ -79,8 +79,8 @@ back_with_memory(struct counted_buffer *buffer)
   const struct buffer_pool *pool = buffer->pool;
   if (buffer->mapping)
     return;
-  char *mapping = mmap(NULL, mapping_bytes(pool), PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char *mapping =
+      mmap(NULL, mapping_bytes(pool), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping == MAP_FAILED)
     abort();
   buffer->mapping = mapping;
