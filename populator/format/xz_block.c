@@ -1,29 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "populator/format/xz_block.h"
 
-#include <endian.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/base/memory.h"
 #include "populator/format/xz.h"
+#include "populator/format/xz_check.h"
 
 enum phase { PHASE_DATA, PHASE_PADDING, PHASE_CHECK, PHASE_END, PHASE_DAMAGED };
 
 struct xz_block {
   struct lzma2 *lzma2;
   enum phase phase;
-  lzma_check check;
   uint32_t dict_size;
   uint32_t header_size;
   /* What the header says, or LZMA_VLI_UNKNOWN. */
   uint64_t compressed_size, uncompressed_size;
-  /* How much it was so far, and the CRC32 or CRC64 of that. */
+  /* How much it was so far. */
   uint64_t compressed, uncompressed;
-  uint64_t crc;
-  uint32_t padding; /* bytes of it so far, and of the check */
+  struct xz_check check; /* of what was uncompressed */
+  uint32_t padding;      /* bytes of it so far, and of what the file has for a check */
   uint32_t check_have;
-  uint8_t check_bytes[8];
+  uint8_t check_bytes[LZMA_CHECK_SIZE_MAX];
 };
 
 struct xz_block *
@@ -43,13 +41,6 @@ xz_block_free(struct xz_block *block)
   free(block);
 }
 
-/* SHA-256 is left to liblzma: its state could not be saved. */
-static bool
-is_check_known(lzma_check check)
-{
-  return check == LZMA_CHECK_NONE || check == LZMA_CHECK_CRC32 || check == LZMA_CHECK_CRC64;
-}
-
 static uint32_t
 dict_size_of(const lzma_filter *filter)
 {
@@ -61,7 +52,7 @@ xz_block_is_known(const lzma_block *header)
 {
   const lzma_filter *filters = header->filters;
   return filters[0].id == LZMA_FILTER_LZMA2 && filters[1].id == LZMA_VLI_UNKNOWN &&
-         lzma2_can_have(dict_size_of(&filters[0])) && is_check_known(header->check);
+         lzma2_can_have(dict_size_of(&filters[0])) && xz_check_is_known(header->check);
 }
 
 lzma_ret
@@ -69,26 +60,16 @@ xz_block_begin(struct xz_block *block, const lzma_block *header)
 {
   struct lzma2 *lzma2 = block->lzma2;
   *block = (struct xz_block){.lzma2 = lzma2,
-                             .check = header->check,
                              .dict_size = dict_size_of(&header->filters[0]),
                              .header_size = header->header_size,
                              .compressed_size = header->compressed_size,
                              .uncompressed_size = header->uncompressed_size};
+  xz_check_begin(&block->check, header->check);
   return lzma2_begin(lzma2, block->dict_size) ? LZMA_OK : LZMA_MEM_ERROR;
 }
 
 /* ---- data --------------------------------------------------------------------------------------
  */
-
-static void
-count_data(struct xz_block *block, const uint8_t *data, size_t len)
-{
-  block->uncompressed += len;
-  if (block->check == LZMA_CHECK_CRC32)
-    block->crc = lzma_crc32(data, len, (uint32_t)block->crc);
-  else if (block->check == LZMA_CHECK_CRC64)
-    block->crc = lzma_crc64(data, len, block->crc);
-}
 
 static bool
 is_too_much(uint64_t size, uint64_t said)
@@ -110,7 +91,9 @@ run_data(struct xz_block *block, struct lzma2_io *io)
   if (!lzma2_run(block->lzma2, io))
     return LZMA_DATA_ERROR;
   block->compressed += in_len - io->in_len;
-  count_data(block, out, (size_t)(io->out - out));
+  size_t made = (size_t)(io->out - out);
+  block->uncompressed += made;
+  xz_check_update(&block->check, out, made);
   if (is_too_much(block->compressed, block->compressed_size) ||
       is_too_much(block->uncompressed, block->uncompressed_size))
     return LZMA_DATA_ERROR;
@@ -141,7 +124,7 @@ run_padding(struct xz_block *block, struct lzma2_io *io)
 static lzma_ret
 run_check(struct xz_block *block, struct lzma2_io *io)
 {
-  uint32_t size = lzma_check_size(block->check);
+  uint32_t size = lzma_check_size(block->check.kind);
   for (; block->check_have < size; block->check_have++) {
     if (io->in_len == 0)
       return LZMA_OK;
@@ -149,8 +132,7 @@ run_check(struct xz_block *block, struct lzma2_io *io)
     block->check_bytes[block->check_have] = *io->in++;
   }
   block->phase = PHASE_END;
-  uint64_t wanted = htole64(block->crc);
-  return memcmp(&wanted, block->check_bytes, size) == 0 ? LZMA_STREAM_END : LZMA_DATA_ERROR;
+  return xz_check_is(&block->check, block->check_bytes) ? LZMA_STREAM_END : LZMA_DATA_ERROR;
 }
 
 lzma_ret
@@ -171,7 +153,7 @@ xz_block_run(struct xz_block *block, struct lzma2_io *io)
 uint64_t
 xz_block_unpadded_size(const struct xz_block *block)
 {
-  return block->header_size + block->compressed + lzma_check_size(block->check);
+  return block->header_size + block->compressed + lzma_check_size(block->check.kind);
 }
 
 uint64_t
@@ -199,7 +181,7 @@ xz_block_save(const struct xz_block *block, struct state_sealer *sealer)
   state_put_number(&body, block->uncompressed_size);
   state_put_number(&body, block->compressed);
   state_put_number(&body, block->uncompressed);
-  state_put_number(&body, block->crc);
+  xz_check_save(&block->check, &body);
   state_sealer_add(sealer, body.data, body.len);
   lzma2_save(block->lzma2, sealer);
 }
@@ -207,7 +189,6 @@ xz_block_save(const struct xz_block *block, struct state_sealer *sealer)
 lzma_ret
 xz_block_restore(struct xz_block *block, lzma_check check, struct state_reader *reader)
 {
-  block->check = check;
   block->phase = PHASE_DATA;
   block->dict_size = (uint32_t)state_get_number_up_to(reader, XZ_MEMORY_MAX);
   block->header_size = (uint32_t)state_get_number_up_to(reader, LZMA_BLOCK_HEADER_SIZE_MAX);
@@ -215,8 +196,11 @@ xz_block_restore(struct xz_block *block, lzma_check check, struct state_reader *
   block->uncompressed_size = state_get_number(reader);
   block->compressed = state_get_number_up_to(reader, LZMA_VLI_MAX);
   block->uncompressed = state_get_number_up_to(reader, LZMA_VLI_MAX);
-  block->crc = state_get_number(reader);
-  if (reader->failed || !is_check_known(check) || !lzma2_can_have(block->dict_size))
+  if (!xz_check_is_known(check))
+    return LZMA_DATA_ERROR;
+  xz_check_begin(&block->check, check);
+  xz_check_restore(&block->check, reader);
+  if (reader->failed || !lzma2_can_have(block->dict_size))
     return LZMA_DATA_ERROR;
   if (!lzma2_begin(block->lzma2, block->dict_size))
     return LZMA_MEM_ERROR;
