@@ -257,6 +257,7 @@ zstd_save(struct stream *stream, struct buffer *state, struct error **err)
   struct zstd_stream *zstd = zstd_of(stream);
   if (settle(zstd, err) < 0)
     return -1;
+  CLEANUP(state_sealer_freep) struct state_sealer *sealer = state_sealer_new(FORM, state);
   CLEANUP(buffer_clear) struct buffer body = {0};
   state_put_number(&body, zstd->phase);
   state_put_number(&body, zstd->has_begun);
@@ -264,9 +265,10 @@ zstd_save(struct stream *stream, struct buffer *state, struct error **err)
   state_put_number(&body, zstd->is_below_at_end);
   state_put_bytes(&body, zstd->in + zstd->in_at, in_left(zstd));
   decoded_ahead_save(&zstd->ahead, &body);
+  state_sealer_add(sealer, body.data, body.len);
   if (zstd->phase == PHASE_BLOCK)
-    zstd_frame_save(zstd->frame, &body);
-  return state_seal(FORM, &body, state, err);
+    zstd_frame_save(zstd->frame, sealer);
+  return state_sealer_finish(sealer, err);
 }
 
 static void

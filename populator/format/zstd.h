@@ -5,7 +5,7 @@
  * It can be saved between two frames, and inside a frame behind nearly every block (zstd_frame.h);
  * a little may be decoded ahead for that. The window is a part of what is saved, so a frame whose
  * window is longer than ZSTD_FRAME_SAVED_MAX can be saved only at its end and near its beginning:
- * "zstd --ultra -20" and "--long" make such ones, up to "zstd -19" there are none. */
+ * "zstd --ultra -22" and "--long" make such ones, up to "zstd --ultra -21" there are none. */
 #ifndef POPULATOR_FORMAT_ZSTD_H
 #define POPULATOR_FORMAT_ZSTD_H
 

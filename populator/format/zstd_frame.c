@@ -345,21 +345,23 @@ zstd_frame_can_save(struct zstd_frame *frame)
 }
 
 void
-zstd_frame_save(struct zstd_frame *frame, struct buffer *body)
+zstd_frame_save(struct zstd_frame *frame, struct state_sealer *sealer)
 {
+  CLEANUP(buffer_clear) struct buffer body = {0};
   uint32_t offsets[ZSTD_OFFSETS] = {0};
   (void)zstd_offsets_get(frame->offsets, offsets);
-  state_put_number(body, frame->facts.window_bytes);
-  state_put_number(body, frame->facts.content_bytes);
-  state_put_number(body, frame->facts.has_checksum);
-  state_put_number(body, frame->decoded);
-  xxh64_save(&frame->hash, body);
-  zstd_tables_save(&frame->tables, body);
+  state_put_number(&body, frame->facts.window_bytes);
+  state_put_number(&body, frame->facts.content_bytes);
+  state_put_number(&body, frame->facts.has_checksum);
+  state_put_number(&body, frame->decoded);
+  xxh64_save(&frame->hash, &body);
+  zstd_tables_save(&frame->tables, &body);
   for (size_t i = 0; i < ZSTD_OFFSETS; i++)
-    state_put_number(body, offsets[i]);
-  /* as state_put_bytes() would have it, without a copy more */
-  state_put_number(body, history_bytes(frame));
-  zstd_window_save(&frame->window, history_bytes(frame), body);
+    state_put_number(&body, offsets[i]);
+  /* as state_put_bytes() would have it */
+  state_put_number(&body, history_bytes(frame));
+  state_sealer_add(sealer, body.data, body.len);
+  zstd_window_save(&frame->window, history_bytes(frame), sealer);
 }
 
 /* ---- restoring ---------------------------------------------------------------------------------

@@ -28,8 +28,9 @@
 /* The longest block, without its header. */
 #define ZSTD_FRAME_BLOCK_MAX ((size_t)128 << 10)
 #define ZSTD_FRAME_CHECKSUM 4
-/* What may have to be saved of the content: what a window of `zstd -19` holds. */
-#define ZSTD_FRAME_SAVED_MAX ((size_t)8 << 20)
+/* What may have to be saved of the content: what a window of `zstd --ultra -21` holds. Whoever goes
+ * on with it holds it twice for a moment. */
+#define ZSTD_FRAME_SAVED_MAX ((size_t)64 << 20)
 
 struct zstd_frame_facts {
   uint64_t window_bytes;
@@ -68,7 +69,7 @@ int zstd_frame_verify(const struct zstd_frame *frame,
  */
 bool zstd_frame_can_save(struct zstd_frame *frame);
 /* Only when it can, and all was read. */
-void zstd_frame_save(struct zstd_frame *frame, struct buffer *body);
+void zstd_frame_save(struct zstd_frame *frame, struct state_sealer *sealer);
 /* Instead of zstd_frame_begin(). */
 int zstd_frame_restore(struct zstd_frame *frame, struct state_reader *reader, struct error **err);
 

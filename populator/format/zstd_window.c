@@ -71,15 +71,15 @@ zstd_window_read(struct zstd_window *window, void *buf, size_t len)
 }
 
 void
-zstd_window_save(const struct zstd_window *window, size_t len, struct buffer *out)
+zstd_window_save(const struct zstd_window *window, size_t len, struct state_sealer *sealer)
 {
   size_t late = len < window->end ? len : window->end;
   size_t early = len - late;
   assert(early <= window->turned_at);
   if (early > 0)
-    (void)buffer_append(out, window->ring + window->turned_at - early, early);
+    state_sealer_add(sealer, window->ring + window->turned_at - early, early);
   if (late > 0)
-    (void)buffer_append(out, window->ring + window->end - late, late);
+    state_sealer_add(sealer, window->ring + window->end - late, late);
 }
 
 const void *

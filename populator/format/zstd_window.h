@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/base/buffer.h"
 #include "populator/format/decoder_memory.h"
+#include "populator/format/state.h"
 #include "populator/format/zstd_dictionary.h"
 
 struct zstd_window {
@@ -38,7 +38,7 @@ void zstd_window_add(struct zstd_window *window, size_t len);
 /* Up to len bytes that were not read yet. */
 size_t zstd_window_read(struct zstd_window *window, void *buf, size_t len);
 /* The last len bytes, of which there are that many, and that are no more than the window. */
-void zstd_window_save(const struct zstd_window *window, size_t len, struct buffer *out);
+void zstd_window_save(const struct zstd_window *window, size_t len, struct state_sealer *sealer);
 /* Into one that is empty. Where dictionary and content lie together; NULL when there is no room. */
 const void *zstd_window_restore(struct zstd_window *window,
                                 const struct zstd_dictionary *dictionary, const void *content,

@@ -52,10 +52,14 @@ def files(disk, tmp_path_factory):
         paths[f"{kind}.{wrapper}"] = wrap(wrapper, copy)
     paths["raw.frames"] = frames_of(raw, str(folder / "frames.zst"))
     for name, options in (("raw.blocks", ["-0", "--block-size=2MiB"]),
-                          ("raw.xz, sha256", ["-0", "--check=sha256"])):
+                          ("raw.xz, sha256", ["-0", "--check=sha256"]),
+                          ("raw.xz, filter", ["--x86", "--lzma2=preset=0"])):
         paths[name] = f"{folder}/{name}"
         with open(paths[name], "wb") as out:
             subprocess.run(["xz", *options, "-c", raw], check=True, stdout=out)
+    paths["raw.zst, long"] = str(folder / "long.zst")
+    with open(raw, "rb") as file, open(paths["raw.zst, long"], "wb") as out:
+        subprocess.run(["zstd", "-q", "-c", "--zstd=wlog=26"], check=True, stdin=file, stdout=out)
     paths["raw.xz, long"] = str(folder / "long.xz")
     with open(raw, "rb") as file, open(paths["raw.xz, long"], "wb") as out:
         out.write(xz_file.stored(file.read(), 64 * MIB))
@@ -259,8 +263,8 @@ RATE = 12 * MIB
 A_KILL_COSTS = 4 * RATE
 
 
-@pytest.mark.parametrize("form", ["raw", "plain", "raw.gz", "raw.xz", "raw.xz, long", "raw.zst", "plain.gz",
-                                  "plain.tar", "plain.tar.gz"])
+@pytest.mark.parametrize("form", ["raw", "plain", "raw.gz", "raw.xz", "raw.xz, sha256", "raw.xz, long", "raw.zst",
+                                  "raw.zst, long", "plain.gz", "plain.tar", "plain.tar.gz"])
 def test_killed_it_goes_on(cluster, pool, imprint, files, disk, name, image, form):
     """At random moments. The server counts what it had to give twice."""
     chance = random.Random(form)
@@ -277,7 +281,7 @@ def test_killed_it_goes_on(cluster, pool, imprint, files, disk, name, image, for
     assert left(cluster, pool, name) == [name]
 
 
-@pytest.mark.parametrize("form", ["raw.xz, sha256"])
+@pytest.mark.parametrize("form", ["raw.xz, filter"])
 def test_what_cannot_be_gone_on_with_begins_again(cluster, pool, imprint, files, disk, name, image, form):
     """The state of these cannot be saved: nothing of the first attempt may be left."""
     with FaultServer(paced(files[form], RATE)) as server:

@@ -146,24 +146,60 @@ test_it_goes_on_from_a_saved_state(void)
   }
 }
 
+enum { MIB = 1 << 20 };
+
+/* Each stretch of it stands again behind one that is as long as the window, or nearly. */
 static void
-test_a_frame_with_a_long_window_is_not_saved(void)
+fill_far(char *bytes, size_t len, size_t far)
 {
-  enum { LONG = 16 << 20, READ = 9 << 20 };
-  CLEANUP(freep) char *zeros = xcalloc(1, LONG);
-  CLEANUP(freep) char *buf = xcalloc(1, LONG);
+  for (size_t at = 0; at < len; at += DATA_LEN) {
+    size_t n = len - at < DATA_LEN ? len - at : DATA_LEN;
+    if (at < far)
+      pack_fill(bytes + at, n, (unsigned)(at / DATA_LEN));
+    else
+      memcpy(bytes + at, bytes + at - far, n);
+  }
+}
+
+static void
+test_a_frame_goes_on_with_a_long_window(void)
+{
+  enum { LEN = 40 * MIB, STEP = 13 * MIB };
+  CLEANUP(freep) char *bytes = xcalloc(1, LEN);
+  CLEANUP(freep) char *buf = xcalloc(1, LEN);
+  CLEANUP(buffer_clear) struct buffer packed = {0};
+  CLEANUP(stream_closep) struct stream *stream = NULL;
+  fill_far(bytes, LEN, DATA_LEN * 80);
+  pack_zstd(&packed, bytes, LEN, 26);
+  REQUIRE(zstd_stream_new(memory_stream_new(packed.data, packed.len, 0, 0), &stream, NULL) == 0);
+  size_t got = 0;
+  for (; got + STEP <= LEN; got += STEP) {
+    REQUIRE(stream_read_full(stream, buf + got, STEP, NULL) == 0);
+    stream = restart(TAKE(stream), &packed, 0);
+  }
+  CHECK_NUMBER(stream_read_most(stream, buf + got, LEN - got, NULL), LEN - got);
+  CHECK_NUMBER(stream_read(stream, buf, 1, NULL), 0);
+  CU_ASSERT(memcmp(buf, bytes, LEN) == 0);
+}
+
+static void
+test_a_frame_with_too_long_a_window_is_not_saved(void)
+{
+  enum { LEN = 72 * MIB, READ = 65 * MIB };
+  CLEANUP(freep) char *bytes = xcalloc(1, LEN);
+  CLEANUP(freep) char *buf = xcalloc(1, LEN);
   CLEANUP(error_freep) struct error *err = NULL;
   CLEANUP(buffer_clear) struct buffer packed = {0};
   CLEANUP(buffer_clear) struct buffer state = {0};
   CLEANUP(stream_closep) struct stream *stream = NULL;
-  memset(zeros, 'z', LONG);
-  pack_zstd(&packed, zeros, LONG, 24);
+  memset(bytes, 'z', LEN);
+  pack_zstd(&packed, bytes, LEN, 27);
   REQUIRE(zstd_stream_new(memory_stream_new(packed.data, packed.len, 0, 0), &stream, NULL) == 0);
   REQUIRE(stream_read_full(stream, buf, READ, NULL) == 0);
   CHECK_NUMBER(stream->ops->save(stream, &state, &err), -1);
   CHECK_ERROR(&err, ERROR_RESOURCE_EXHAUSTED, "long frame");
-  CHECK_NUMBER(stream_read_most(stream, buf + READ, LONG - READ, NULL), LONG - READ);
-  CU_ASSERT(memcmp(buf, zeros, LONG) == 0);
+  CHECK_NUMBER(stream_read_most(stream, buf + READ, LEN - READ, NULL), LEN - READ);
+  CU_ASSERT(memcmp(buf, bytes, LEN) == 0);
   CHECK_NUMBER(stream->ops->save(stream, &state, NULL), 0); /* it has ended */
 }
 
@@ -190,5 +226,6 @@ test_a_damaged_state_is_refused(void)
 UNIT_MAIN("populator/format/zstd", UNIT_TEST(test_frames_follow_each_other),
           UNIT_TEST(test_an_early_end_is_an_error_wherever), UNIT_TEST(test_damage_is_told),
           UNIT_TEST(test_the_window_is_limited), UNIT_TEST(test_it_goes_on_from_a_saved_state),
-          UNIT_TEST(test_a_frame_with_a_long_window_is_not_saved),
+          UNIT_TEST(test_a_frame_goes_on_with_a_long_window),
+          UNIT_TEST(test_a_frame_with_too_long_a_window_is_not_saved),
           UNIT_TEST(test_a_damaged_state_is_refused))
