@@ -63,14 +63,6 @@ def from_node(name, path, node_name=NODE, **spec):
     return kubectl.image(name, {"hostPath": {"path": path, "nodeName": node_name}}, **spec)
 
 
-def assert_error(name, *words):
-    kubectl.until(lambda: kubectl.state(VMIM, name) == "Error", f"{name} in Error")
-    text = kubectl.message(VMIM, name)
-    for word in words:
-        assert word in text, text
-    assert kubectl.get("pvc", f"{name}-image-pvc") is None
-
-
 def test_a_file_of_a_node_becomes_an_image(node_populator, files, disk, bytes_of):
     kubectl.apply(from_node("image", f"{files}/disk.qcow2"))
     image = kubectl.await_state(VMIM, "image", "Available")
@@ -111,21 +103,21 @@ def test_nothing_but_files_below_the_folder_is_read(node_populator, files):
                   from_node("piped", f"{files}/pipe"), from_node("missing", f"{files}/nothing"),
                   from_node("folder", files),
                   from_node("wrong", f"{files}/disk.raw", checksum="sha256:" + "0" * 64))
-    assert_error("outside", "spec.source.hostPath.path", "/etc/passwd", files)
-    assert_error("beside", "spec.source.hostPath.path", files)
-    assert_error("dots", "leads out of", files)
-    assert_error("linked", "symbolic link")
-    assert_error("through", "symbolic link")
-    assert_error("piped", "not a regular file")
-    assert_error("missing", f"there is no file '{files}/nothing'")
-    assert_error("folder", "disk.img")
-    assert_error("wrong", "sha256")
+    kubectl.await_error("outside", "spec.source.hostPath.path", "/etc/passwd", files)
+    kubectl.await_error("beside", "spec.source.hostPath.path", files)
+    kubectl.await_error("dots", "leads out of", files)
+    kubectl.await_error("linked", "symbolic link")
+    kubectl.await_error("through", "symbolic link")
+    kubectl.await_error("piped", "not a regular file")
+    kubectl.await_error("missing", f"there is no file '{files}/nothing'")
+    kubectl.await_error("folder", "disk.img")
+    kubectl.await_error("wrong", "sha256")
 
 
 def test_a_node_that_is_not_there(node_populator, files, disk, bytes_of):
     """Is an error; and when the spec is put right, it begins anew."""
     kubectl.apply(from_node("image", f"{files}/disk.raw", "no-such-node"))
-    assert_error("image", "spec.source.hostPath.nodeName", "no-such-node")
+    kubectl.await_error("image", "spec.source.hostPath.nodeName", "no-such-node")
     kubectl.apply(from_node("image", f"{files}/disk.raw"))
     kubectl.await_state(VMIM, "image", "Available")
     assert bytes_of(kubectl.await_bound("image-image-pvc"), 64 * MB) == disk["raw"]
@@ -152,7 +144,7 @@ def test_an_installation_without_it_says_so(controller, cluster, files, populato
     populator.kill()
     with Daemon("populator-without", without, tmp_path / "populator.log"):
         kubectl.apply(from_node("image", f"{files}/disk.raw"))
-        assert_error("image", "spec.source.hostPath", "hostPathImages.enabled")
+        kubectl.await_error("image", "spec.source.hostPath", "hostPathImages.enabled")
 
 
 @pytest.fixture

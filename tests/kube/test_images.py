@@ -105,22 +105,13 @@ def test_an_image_from_an_object_store(s3, disk, bytes_of):
     assert bytes_of(kubectl.await_bound("stored-image-pvc"), 64 << 20) == disk["raw"]
 
 
-def assert_error(name, *words):
-    kubectl.until(lambda: kubectl.state(VMIM, name) == "Error", f"{name} in Error")
-    text = kubectl.message(VMIM, name)
-    for word in words:
-        assert word in text, text
-    assert any(text[:60] in event for event in kubectl.events(name)), kubectl.events(name)
-    kubectl.until(lambda: kubectl.get("pvc", f"{name}-image-pvc") is None, "the claim is gone")
-
-
 def test_a_checksum_is_verified(server, disk):
     good = hashlib.sha256(disk["qcow2"]).hexdigest()
     kubectl.apply(
         kubectl.image("good", {"http": server.url("/disk.qcow2")}, checksum=f"sha256:{good}"),
         kubectl.image("bad", {"http": server.url("/disk.qcow2")}, checksum="sha256:" + "0" * 64))
     kubectl.await_state(VMIM, "good", "Available")
-    assert_error("bad", "sha256")
+    kubectl.await_error("bad", "sha256")
 
 
 def test_what_is_wrong_is_told(server, disk):
@@ -130,9 +121,9 @@ def test_what_is_wrong_is_told(server, disk):
         kubectl.image("small", {"http": url},
                    pvc={"resources": {"requests": {"storage": "16Mi"}}}),
         kubectl.image("classless", {"http": url}, storageClassName="no-such-class"))
-    assert_error("missing", "404")
-    assert_error("small", "16Mi", "64Mi", "spec.pvc.resources.requests.storage")
-    assert_error("classless", "no-such-class")
+    kubectl.await_error("missing", "404")
+    kubectl.await_error("small", "16Mi", "64Mi", "spec.pvc.resources.requests.storage")
+    kubectl.await_error("classless", "no-such-class")
 
 
 def test_what_servers_refuse_is_told(s3, populator):
@@ -143,8 +134,8 @@ def test_what_servers_refuse_is_told(s3, populator):
         kubectl.image("bucketless", {"objectStore": {"bucketName": "no-such-bucket", **store}}),
         kubectl.image("keyless", {"objectStore": {"bucketName": "vm-images", **store,
                                                   "secretRef": "not-there"}}))
-    assert_error("untrusted", "certificate")
-    assert_error("bucketless", "no-such-bucket")
+    kubectl.await_error("untrusted", "certificate")
+    kubectl.await_error("bucketless", "no-such-bucket")
     kubectl.until(lambda: "not-there" in kubectl.message(VMIM, "keyless"), "told what is missing")
 
 

@@ -127,6 +127,17 @@ def await_state(kind, name, wanted, namespace="default", timeout_s=60):
     return get(kind, name, namespace)
 
 
+def await_error(name, *words):
+    """An image that cannot be made says so, with these words, in its status and in an event. Its claim is deleted
+    by then, and goes when Kubernetes takes its protection off it."""
+    until(lambda: state("virtualmachineimage", name) == "Error", f"{name} in Error")
+    text = message("virtualmachineimage", name)
+    for word in words:
+        assert word in text, text
+    until(lambda: any(text[:60] in event for event in events(name)), f"an event of {name}")
+    until(lambda: get("pvc", f"{name}-image-pvc") is None, "the claim is gone")
+
+
 def await_bound(name, namespace="default", timeout_s=60):
     """The CSI handle of the claim's volume."""
 
