@@ -5,10 +5,14 @@
 #include <libdeflate.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <zstd.h>
 
 #include "lib/base/memory.h"
 #include "populator/format/deflate_lanes.h"
+
+/* The batch that tells whether lanes are worth it on this processor. */
+#define LANES_TRIAL 2
 
 struct qcow2_cluster_decoder {
   enum qcow2_compression compression;
@@ -16,6 +20,8 @@ struct qcow2_cluster_decoder {
   struct libdeflate_decompressor *deflate; /* made when first needed, as is the other */
   ZSTD_DCtx *zstd;
   struct deflate_lanes *lanes; /* NULL: not needed yet, or the processor has none */
+  unsigned lane_batches;       /* that were decoded in lanes, for the most part */
+  bool are_lanes_slow;         /* then they are not used any more */
   char *whole;                 /* for a cluster that is wanted in part: the last of a disk */
 };
 
@@ -142,17 +148,57 @@ decode_in_lanes(struct qcow2_cluster_decoder *decoder, const struct qcow2_piece 
     is_done[numbers[i]] = streams[i].is_done;
 }
 
+/* Processor time of this thread. */
+static int64_t
+thread_ns(void)
+{
+  struct timespec ts;
+  (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+  return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+/* How long it takes to decode what lanes have decoded, one by one. */
+static int64_t
+ns_one_by_one(struct qcow2_cluster_decoder *decoder, const struct qcow2_piece *pieces, size_t count,
+              const bool *is_done)
+{
+  int64_t start = thread_ns();
+  for (size_t i = 0; i < count; i++) {
+    if (is_done[i])
+      (void)qcow2_cluster_decode(decoder, pieces[i].bytes, pieces[i].bytes_len, pieces[i].content,
+                                 pieces[i].len, NULL);
+  }
+  return thread_ns() - start;
+}
+
+/* Lanes live on the processor's gather instruction, which is slow where its microcode keeps it from
+ * telling others' secrets. So one batch, behind one that got everything warm, is done both ways. */
+static void
+use_lanes(struct qcow2_cluster_decoder *decoder, const struct qcow2_piece *pieces, size_t count,
+          bool *is_done)
+{
+  int64_t start = thread_ns();
+  decode_in_lanes(decoder, pieces, count, is_done);
+  int64_t took = thread_ns() - start;
+  size_t done = 0;
+  for (size_t i = 0; i < count; i++)
+    done += is_done[i];
+  if (done >= DEFLATE_LANES_WORTH && ++decoder->lane_batches == LANES_TRIAL)
+    decoder->are_lanes_slow = took > ns_one_by_one(decoder, pieces, count, is_done);
+}
+
 int
 qcow2_cluster_decode_all(struct qcow2_cluster_decoder *decoder, const struct qcow2_piece *pieces,
                          size_t count, size_t *ret_failed, struct error **err)
 {
   assert(count <= QCOW2_PIECES_MAX);
   bool is_done[QCOW2_PIECES_MAX] = {false};
-  if (decoder->compression == QCOW2_COMPRESSION_ZLIB && count >= DEFLATE_LANES_WORTH) {
+  if (decoder->compression == QCOW2_COMPRESSION_ZLIB && count >= DEFLATE_LANES_WORTH &&
+      !decoder->are_lanes_slow) {
     if (!decoder->lanes)
       decoder->lanes = deflate_lanes_new();
     if (decoder->lanes)
-      decode_in_lanes(decoder, pieces, count, is_done);
+      use_lanes(decoder, pieces, count, is_done);
   }
   for (size_t i = 0; i < count; i++) {
     if (!is_done[i] && qcow2_cluster_decode(decoder, pieces[i].bytes, pieces[i].bytes_len,

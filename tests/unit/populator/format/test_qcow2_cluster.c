@@ -121,12 +121,15 @@ test_many_are_decoded_at_once(void)
                                      .content = content + i * CLUSTER,
                                      .len = i == 9 ? 512 : CLUSTER};
   }
-  CHECK_NUMBER(qcow2_cluster_decode_all(decoder, pieces, QCOW2_PIECES_MAX, &failed, NULL), 0);
-  for (unsigned i = 0; i < QCOW2_PIECES_MAX; i++) {
-    pack_fill(data, sizeof(data), i);
-    CU_ASSERT(memcmp(pieces[i].content, data, pieces[i].len) == 0);
+  for (int batch = 0; batch < 4; batch++) { /* one of them is used to find the faster way */
+    memset(content, 0, QCOW2_PIECES_MAX * CLUSTER);
+    CHECK_NUMBER(qcow2_cluster_decode_all(decoder, pieces, QCOW2_PIECES_MAX, &failed, NULL), 0);
+    for (unsigned i = 0; i < QCOW2_PIECES_MAX; i++) {
+      pack_fill(data, sizeof(data), i);
+      CU_ASSERT(memcmp(pieces[i].content, data, pieces[i].len) == 0);
+    }
+    CU_ASSERT(content[9 * CLUSTER + 512] == 0);
   }
-  CU_ASSERT(content[9 * CLUSTER + 512] == 0);
 
   CLEANUP(error_freep) struct error *err = NULL;
   pieces[41].bytes_len = 100;
