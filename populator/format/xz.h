@@ -4,7 +4,7 @@
  *
  * It can be saved nearly anywhere: a block that is LZMA2 and may be long is decoded by xz_block,
  * the others by liblzma, whose state cannot be saved, and which has none between two blocks. Not in
- * the middle of a long block with another filter, or with a SHA-256.
+ * the middle of a long block with another filter.
  *
  * One thread decodes: liblzma's decoder with threads needs a buffer for each block, which a file
  * can make as large as it likes, and it has had the graver mistakes. */
