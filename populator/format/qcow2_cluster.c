@@ -20,7 +20,7 @@ struct qcow2_cluster_decoder {
   struct libdeflate_decompressor *deflate; /* made when first needed, as is the other */
   ZSTD_DCtx *zstd;
   struct deflate_lanes *lanes; /* NULL: not needed yet, or the processor has none */
-  unsigned lane_batches;       /* that were decoded in lanes, for the most part */
+  unsigned lane_batches;       /* decoded in lanes for the most part; up to LANES_TRIAL */
   bool are_lanes_slow;         /* then they are not used any more */
   char *whole;                 /* for a cluster that is wanted in part: the last of a disk */
 };
@@ -174,7 +174,7 @@ ns_one_by_one(struct qcow2_cluster_decoder *decoder, const struct qcow2_piece *p
 /* Lanes live on the processor's gather instruction, which is slow where its microcode keeps it from
  * telling others' secrets. So one batch, behind one that got everything warm, is done both ways. */
 static void
-use_lanes(struct qcow2_cluster_decoder *decoder, const struct qcow2_piece *pieces, size_t count,
+try_lanes(struct qcow2_cluster_decoder *decoder, const struct qcow2_piece *pieces, size_t count,
           bool *is_done)
 {
   int64_t start = thread_ns();
@@ -197,8 +197,10 @@ qcow2_cluster_decode_all(struct qcow2_cluster_decoder *decoder, const struct qco
       !decoder->are_lanes_slow) {
     if (!decoder->lanes)
       decoder->lanes = deflate_lanes_new();
-    if (decoder->lanes)
-      use_lanes(decoder, pieces, count, is_done);
+    if (decoder->lanes && decoder->lane_batches < LANES_TRIAL)
+      try_lanes(decoder, pieces, count, is_done);
+    else if (decoder->lanes)
+      decode_in_lanes(decoder, pieces, count, is_done);
   }
   for (size_t i = 0; i < count; i++) {
     if (!is_done[i] && qcow2_cluster_decode(decoder, pieces[i].bytes, pieces[i].bytes_len,
