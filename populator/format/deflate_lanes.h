@@ -5,8 +5,9 @@
  * from the symbol before, and branches on what it finds, which nobody can predict: for a disk's
  * clusters a branch that was guessed wrong for every twelve bytes. Of sixteen streams at a time the
  * look-ups go side by side, and nothing branches: a step takes of each stream up to two literals,
- * or one and a match, or a match, and whichever it is, the same is done with it. That is 1.5 times
- * as fast as the fastest that does one at a time.
+ * or one and a match, or a match, and whichever it is, the same is done with it. That is up to 1.5
+ * times as fast as the fastest that does one at a time; not on every processor, so whoever uses it
+ * compares the two.
  *
  * Not everything is done here. Blocks that are stored or have the fixed codes, damaged streams, and
  * all streams of processors without AVX-512 are left to the caller, who has a decoder for single

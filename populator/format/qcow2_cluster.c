@@ -11,18 +11,15 @@
 #include "lib/base/memory.h"
 #include "populator/format/deflate_lanes.h"
 
-/* The batch that tells whether lanes are worth it on this processor. */
-#define LANES_TRIAL 2
-
 struct qcow2_cluster_decoder {
   enum qcow2_compression compression;
   size_t cluster_size;
   struct libdeflate_decompressor *deflate; /* made when first needed, as is the other */
   ZSTD_DCtx *zstd;
   struct deflate_lanes *lanes; /* NULL: not needed yet, or the processor has none */
-  unsigned lane_batches;       /* decoded in lanes for the most part; up to LANES_TRIAL */
-  bool are_lanes_slow;         /* then they are not used any more */
-  char *whole;                 /* for a cluster that is wanted in part: the last of a disk */
+  bool are_lanes_tried;
+  bool are_lanes_slow; /* then they are not used any more */
+  char *whole;         /* for a cluster that is wanted in part: the last of a disk */
 };
 
 struct qcow2_cluster_decoder *
@@ -171,20 +168,31 @@ ns_one_by_one(struct qcow2_cluster_decoder *decoder, const struct qcow2_piece *p
   return thread_ns() - start;
 }
 
-/* Lanes live on the processor's gather instruction, which is slow where its microcode keeps it from
- * telling others' secrets. So one batch, behind one that got everything warm, is done both ways. */
+static int64_t
+ns_in_lanes(struct qcow2_cluster_decoder *decoder, const struct qcow2_piece *pieces, size_t count,
+            bool *is_done)
+{
+  int64_t start = thread_ns();
+  decode_in_lanes(decoder, pieces, count, is_done);
+  return thread_ns() - start;
+}
+
+/* Lanes live on the processor's gather instruction, which some do no faster than single loads, and
+ * some far slower, where microcode keeps it from telling others' secrets. So one batch is done both
+ * ways, and once before: whoever is first to touch its memory would lose. */
 static void
 try_lanes(struct qcow2_cluster_decoder *decoder, const struct qcow2_piece *pieces, size_t count,
           bool *is_done)
 {
-  int64_t start = thread_ns();
-  decode_in_lanes(decoder, pieces, count, is_done);
-  int64_t took = thread_ns() - start;
   size_t done = 0;
+  decode_in_lanes(decoder, pieces, count, is_done);
   for (size_t i = 0; i < count; i++)
     done += is_done[i];
-  if (done >= DEFLATE_LANES_WORTH && ++decoder->lane_batches == LANES_TRIAL)
-    decoder->are_lanes_slow = took > ns_one_by_one(decoder, pieces, count, is_done);
+  if (done < DEFLATE_LANES_WORTH)
+    return;
+  decoder->are_lanes_tried = true;
+  int64_t one_by_one = ns_one_by_one(decoder, pieces, count, is_done);
+  decoder->are_lanes_slow = ns_in_lanes(decoder, pieces, count, is_done) > one_by_one;
 }
 
 int
@@ -197,7 +205,7 @@ qcow2_cluster_decode_all(struct qcow2_cluster_decoder *decoder, const struct qco
       !decoder->are_lanes_slow) {
     if (!decoder->lanes)
       decoder->lanes = deflate_lanes_new();
-    if (decoder->lanes && decoder->lane_batches < LANES_TRIAL)
+    if (decoder->lanes && !decoder->are_lanes_tried)
       try_lanes(decoder, pieces, count, is_done);
     else if (decoder->lanes)
       decode_in_lanes(decoder, pieces, count, is_done);
