@@ -48,6 +48,20 @@ bytes_be64(const void *p)
 }
 
 static inline void
+bytes_put_le32(void *p, uint32_t value)
+{
+  value = htole32(value);
+  memcpy(p, &value, sizeof(value));
+}
+
+static inline void
+bytes_put_be32(void *p, uint32_t value)
+{
+  value = htobe32(value);
+  memcpy(p, &value, sizeof(value));
+}
+
+static inline void
 bytes_put_le64(void *p, uint64_t value)
 {
   value = htole64(value);

@@ -16,7 +16,7 @@
 #include "populator/format/state.h"
 #include "populator/format/xz_block.h"
 
-#define FORM 0x327a7869 /* "ixz2" */
+#define FORM 0x337a7869 /* "ixz3" */
 #define IN_BYTES ((size_t)64 << 10)
 /* What liblzma adds to the filters' own memory. */
 #define MEMORY_BASE ((uint64_t)1 << 15)

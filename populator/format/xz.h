@@ -2,9 +2,8 @@
 /* What an xz file holds: all its streams, one after the other, padding in between as the format
  * allows it. Checksums are verified, an end that comes too early is an error.
  *
- * It can be saved nearly anywhere: a block that is LZMA2 and may be long is decoded by xz_block,
- * the others by liblzma, whose state cannot be saved, and which has none between two blocks. Not in
- * the middle of a long block with another filter.
+ * It can be saved nearly anywhere: a block that may be long is decoded by xz_block, the others by
+ * liblzma, whose state cannot be saved, and which has none between two blocks.
  *
  * One thread decodes: liblzma's decoder with threads needs a buffer for each block, which a file
  * can make as large as it likes, and it has had the graver mistakes. */

@@ -5,12 +5,14 @@
 
 #include "lib/base/memory.h"
 #include "populator/format/xz.h"
+#include "populator/format/xz_chain.h"
 #include "populator/format/xz_check.h"
 
 enum phase { PHASE_DATA, PHASE_PADDING, PHASE_CHECK, PHASE_END, PHASE_DAMAGED };
 
 struct xz_block {
   struct lzma2 *lzma2;
+  struct xz_chain *chain; /* what lies between it and the reader; NULL: nothing */
   enum phase phase;
   uint32_t dict_size;
   uint32_t header_size;
@@ -38,29 +40,31 @@ xz_block_free(struct xz_block *block)
   if (!block)
     return;
   lzma2_free(block->lzma2);
+  xz_chain_free(block->chain);
   free(block);
 }
 
 static uint32_t
-dict_size_of(const lzma_filter *filter)
+dict_size_of(const lzma_filter *filters)
 {
-  return ((const lzma_options_lzma *)filter->options)->dict_size;
+  return ((const lzma_options_lzma *)xz_chain_last(filters)->options)->dict_size;
 }
 
 bool
 xz_block_is_known(const lzma_block *header)
 {
-  const lzma_filter *filters = header->filters;
-  return filters[0].id == LZMA_FILTER_LZMA2 && filters[1].id == LZMA_VLI_UNKNOWN &&
-         lzma2_can_have(dict_size_of(&filters[0])) && xz_check_is_known(header->check);
+  return xz_chain_is_known(header->filters) && lzma2_can_have(dict_size_of(header->filters)) &&
+         xz_check_is_known(header->check);
 }
 
 lzma_ret
 xz_block_begin(struct xz_block *block, const lzma_block *header)
 {
   struct lzma2 *lzma2 = block->lzma2;
+  xz_chain_free(block->chain);
   *block = (struct xz_block){.lzma2 = lzma2,
-                             .dict_size = dict_size_of(&header->filters[0]),
+                             .chain = xz_chain_new(header->filters),
+                             .dict_size = dict_size_of(header->filters),
                              .header_size = header->header_size,
                              .compressed_size = header->compressed_size,
                              .uncompressed_size = header->uncompressed_size};
@@ -83,12 +87,46 @@ is_as_said(uint64_t size, uint64_t said)
   return said == LZMA_VLI_UNKNOWN || size == said;
 }
 
+static bool
+is_all_read(const struct xz_block *block)
+{
+  return !block->chain || xz_chain_is_read(block->chain);
+}
+
+static void
+read_chain(struct xz_block *block, struct lzma2_io *io)
+{
+  size_t n = xz_chain_read(block->chain, io->out, io->out_len);
+  io->out += n;
+  io->out_len -= n;
+}
+
+/* As lzma2_run(), and what comes out is not filtered any more. */
+static bool
+run_filtered(struct xz_block *block, struct lzma2_io *io)
+{
+  if (!xz_chain_is_read(block->chain)) {
+    read_chain(block, io); /* and no more: perhaps it can be saved behind that */
+    return true;
+  }
+  struct lzma2_io inner = {.in = io->in, .in_len = io->in_len};
+  inner.out = xz_chain_room(block->chain, &inner.out_len);
+  const uint8_t *out = inner.out;
+  if (!lzma2_run(block->lzma2, &inner))
+    return false;
+  io->in = inner.in;
+  io->in_len = inner.in_len;
+  xz_chain_add(block->chain, (size_t)(inner.out - out), lzma2_is_done(block->lzma2));
+  read_chain(block, io);
+  return true;
+}
+
 static lzma_ret
 run_data(struct xz_block *block, struct lzma2_io *io)
 {
   const uint8_t *out = io->out;
   size_t in_len = io->in_len;
-  if (!lzma2_run(block->lzma2, io))
+  if (block->chain ? !run_filtered(block, io) : !lzma2_run(block->lzma2, io))
     return LZMA_DATA_ERROR;
   block->compressed += in_len - io->in_len;
   size_t made = (size_t)(io->out - out);
@@ -97,7 +135,7 @@ run_data(struct xz_block *block, struct lzma2_io *io)
   if (is_too_much(block->compressed, block->compressed_size) ||
       is_too_much(block->uncompressed, block->uncompressed_size))
     return LZMA_DATA_ERROR;
-  if (!lzma2_is_done(block->lzma2))
+  if (!lzma2_is_done(block->lzma2) || !is_all_read(block))
     return LZMA_OK;
   block->phase = PHASE_PADDING;
   return is_as_said(block->compressed, block->compressed_size) &&
@@ -168,7 +206,7 @@ xz_block_uncompressed_size(const struct xz_block *block)
 bool
 xz_block_is_settled(const struct xz_block *block)
 {
-  return block->phase == PHASE_DATA && lzma2_is_settled(block->lzma2);
+  return block->phase == PHASE_DATA && lzma2_is_settled(block->lzma2) && is_all_read(block);
 }
 
 void
@@ -182,6 +220,7 @@ xz_block_save(const struct xz_block *block, struct state_sealer *sealer)
   state_put_number(&body, block->compressed);
   state_put_number(&body, block->uncompressed);
   xz_check_save(&block->check, &body);
+  xz_chain_save(block->chain, &body);
   state_sealer_add(sealer, body.data, body.len);
   lzma2_save(block->lzma2, sealer);
 }
@@ -200,6 +239,7 @@ xz_block_restore(struct xz_block *block, lzma_check check, struct state_reader *
     return LZMA_DATA_ERROR;
   xz_check_begin(&block->check, check);
   xz_check_restore(&block->check, reader);
+  block->chain = xz_chain_restore(reader);
   if (reader->failed || !lzma2_can_have(block->dict_size))
     return LZMA_DATA_ERROR;
   if (!lzma2_begin(block->lzma2, block->dict_size))

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A block of an xz file, behind its header: the data, padding, and a check of what it holds. For
- * blocks that are LZMA2 and nothing else, as nearly all are; in contrast to liblzma's, this decoder
- * can be saved inside a block, whose length the format does not limit: the xz command makes one of
- * a whole file.
+/* A block of an xz file, behind its header: the data, padding, and a check of what it holds. In
+ * contrast to liblzma's, this decoder can be saved inside a block, whose length the format does not
+ * limit: the xz command makes one of a whole file.
  *
  * Owned by one stream; no locking. */
 #ifndef POPULATOR_FORMAT_XZ_BLOCK_H
@@ -22,7 +21,7 @@ struct xz_block *xz_block_new(struct decoder_memory *memory);
 void xz_block_free(struct xz_block *block);
 DEFINE_CLEANUP(struct xz_block *, xz_block_free)
 
-/* Whether it is one of those: `header` is as liblzma has decoded it. */
+/* Whether it can be decoded here: `header` is as liblzma has decoded it. */
 bool xz_block_is_known(const lzma_block *header);
 /* Begins such a block. LZMA_MEM_ERROR when there is no memory. */
 lzma_ret xz_block_begin(struct xz_block *block, const lzma_block *header);

@@ -4,7 +4,8 @@
  * and where both give bytes, these are the same. The first byte says how.
  *
  * A change of a byte hardly ever gets past the checksums. So if the second byte asks for it, the
- * rest is LZMA2 alone, and a file without checksums is made around that. */
+ * rest is LZMA2 alone, and a file without checksums is made around that. It also says which filters
+ * the file has in front of it. */
 #include <lzma.h>
 #include <string.h>
 
@@ -113,14 +114,34 @@ append_end(const lzma_stream_flags *flags, lzma_vli unpadded, lzma_vli uncompres
   (void)buffer_append(file, bytes, LZMA_STREAM_HEADER_SIZE);
 }
 
+/* None, one or two filters, and LZMA2. */
+static void
+choose_filters(uint8_t choice, lzma_options_lzma *lzma2, lzma_options_delta *delta,
+               lzma_filter *ret_filters)
+{
+  static const lzma_vli ids[] = {LZMA_VLI_UNKNOWN,    LZMA_FILTER_X86,   LZMA_FILTER_DELTA,
+                                 LZMA_FILTER_IA64,    LZMA_FILTER_ARM,   LZMA_FILTER_ARMTHUMB,
+                                 LZMA_FILTER_POWERPC, LZMA_FILTER_SPARC, LZMA_FILTER_ARM64};
+  const unsigned chosen[] = {(choice >> 1 & 15) % (sizeof(ids) / sizeof(ids[0])), choice >> 5};
+  for (size_t i = 0; i < 2; i++) {
+    lzma_vli id = ids[chosen[i]];
+    if (id != LZMA_VLI_UNKNOWN)
+      *ret_filters++ = (lzma_filter){id, id == LZMA_FILTER_DELTA ? delta : NULL};
+  }
+  *ret_filters++ = (lzma_filter){LZMA_FILTER_LZMA2, lzma2};
+  *ret_filters = (lzma_filter){LZMA_VLI_UNKNOWN, NULL};
+}
+
 /* A file with one block that holds the bytes as LZMA2, and no checksum. Where they are LZMA2, up to
  * an end, it is whole. */
 static void
-wrap(const uint8_t *data, size_t size, struct buffer *file)
+wrap(uint8_t choice, const uint8_t *data, size_t size, struct buffer *file)
 {
   lzma_stream_flags flags = {.version = 0, .check = LZMA_CHECK_NONE};
   lzma_options_lzma options = {.dict_size = DICT_SIZE};
-  lzma_filter filters[] = {{LZMA_FILTER_LZMA2, &options}, {LZMA_VLI_UNKNOWN, NULL}};
+  lzma_options_delta delta = {.type = LZMA_DELTA_TYPE_BYTE, .dist = 4};
+  lzma_filter filters[LZMA_FILTERS_MAX + 1];
+  choose_filters(choice, &options, &delta, filters);
   lzma_block block = {.version = 1,
                       .check = LZMA_CHECK_NONE,
                       .filters = filters,
@@ -149,7 +170,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   size_t piece = 1 + data[0] % 64;
   bool is_lzma2 = data[1] & 1;
   if (is_lzma2)
-    wrap(data + 2, size - 2, &file);
+    wrap(data[1], data + 2, size - 2, &file);
   else
     (void)buffer_append(&file, data + 2, size - 2);
   read_by_liblzma(&file, &outcomes[0]);

@@ -111,21 +111,24 @@ test_blocks_without_sizes(void)
   }
 }
 
-/* Filters in front of LZMA2, which liblzma decodes, among blocks that it does not. */
+/* Long blocks, and by turns such as liblzma decodes because they say that they are short. */
 static void
-test_filters_and_none(void)
+test_decoders_take_turns(void)
 {
   static char buf[DATA_LEN + 1];
   CLEANUP(buffer_clear) struct buffer packed = {0};
   lzma_options_lzma options;
-  lzma_options_delta delta = {.type = LZMA_DELTA_TYPE_BYTE, .dist = 4};
   REQUIRE(!lzma_lzma_preset(&options, 1));
   options.dict_size = (uint32_t)80 << 20; /* two such would be too much */
-  const lzma_filter filters[] = {
-      {LZMA_FILTER_DELTA, &delta}, {LZMA_FILTER_LZMA2, &options}, {LZMA_VLI_UNKNOWN, NULL}};
+  lzma_filter filters[] = {{LZMA_FILTER_LZMA2, &options}, {LZMA_VLI_UNKNOWN, NULL}};
+  CLEANUP(freep) uint8_t *said = xcalloc(1, DATA_LEN);
+  size_t used = 0;
   pack_fill(data, DATA_LEN, 6);
-  for (size_t i = 0; i < 3; i++)
-    pack_stream(&packed, data + i * 100000, 100000, &filters[i % 2], LZMA_CHECK_CRC32, 0);
+  pack_stream(&packed, data, 100000, filters, LZMA_CHECK_CRC32, 0);
+  REQUIRE(lzma_stream_buffer_encode(filters, LZMA_CHECK_CRC32, NULL, (uint8_t *)data + 100000,
+                                    100000, said, &used, DATA_LEN) == LZMA_OK);
+  (void)buffer_append(&packed, said, used);
+  pack_stream(&packed, data + 200000, 100000, filters, LZMA_CHECK_CRC32, 0);
   CHECK_NUMBER(read_all(&packed, 0, buf, sizeof(buf), NULL), DATA_LEN);
   CU_ASSERT(memcmp(buf, data, DATA_LEN) == 0);
 }
@@ -320,6 +323,99 @@ test_it_goes_on_in_the_middle_of_a_block(void)
   }
 }
 
+/* ---- filters -----------------------------------------------------------------------------------
+ */
+
+/* Bytes that calls of all kinds of processors are made of. */
+static void
+fill_with_code(uint64_t seed)
+{
+  static const uint8_t often[] = {0x00, 0xff, 0xe8, 0xe9, 0xeb, 0xf0, 0xf8, 0xff, 0x48, 0x4b, 0x01,
+                                  0x40, 0x7f, 0xc0, 0x94, 0x97, 0x90, 0xb0, 0x10, 0x16, 0x50, 0x00};
+  for (size_t i = 0; i < DATA_LEN; i++) {
+    seed = seed * 6364136223846793005U + 1442695040888963407U;
+    uint8_t byte = (uint8_t)(seed >> 40);
+    data[i] = (char)(seed >> 60 > 3 ? often[byte % sizeof(often)] : byte);
+  }
+}
+
+static void
+check_filters(const lzma_filter *filters)
+{
+  static char buf[DATA_LEN + 1];
+  CLEANUP(buffer_clear) struct buffer packed = {0};
+  pack_stream(&packed, data, DATA_LEN, filters, LZMA_CHECK_CRC64, 0);
+  for (size_t piece = 0; piece < 2000; piece += 977) {
+    CHECK_NUMBER(read_all(&packed, piece, buf, sizeof(buf), NULL), DATA_LEN);
+    CU_ASSERT(memcmp(buf, data, DATA_LEN) == 0);
+    memset(buf, 0, sizeof(buf));
+    CHECK_NUMBER(read_restarted(&packed, piece, buf, sizeof(buf)), DATA_LEN);
+    CU_ASSERT(memcmp(buf, data, DATA_LEN) == 0);
+  }
+}
+
+static void
+test_filters_are_undone(void)
+{
+  static const lzma_vli ids[] = {LZMA_FILTER_X86,   LZMA_FILTER_POWERPC,  LZMA_FILTER_IA64,
+                                 LZMA_FILTER_ARM,   LZMA_FILTER_ARMTHUMB, LZMA_FILTER_SPARC,
+                                 LZMA_FILTER_ARM64, LZMA_FILTER_DELTA};
+  lzma_options_lzma options;
+  REQUIRE(!lzma_lzma_preset(&options, 0));
+  options.dict_size = (uint32_t)1 << 16;
+  for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+    lzma_options_bcj begin = {.start_offset = (uint32_t)0 - 100000 / 16 * 16}; /* past 4 GiB */
+    lzma_options_delta delta = {.type = LZMA_DELTA_TYPE_BYTE, .dist = 256};
+    void *said = ids[i] == LZMA_FILTER_DELTA ? (void *)&delta : (void *)&begin;
+    for (int k = 0; k < 2; k++) {
+      fill_with_code(i + 1);
+      check_filters(
+          (lzma_filter[]){{ids[i], said}, {LZMA_FILTER_LZMA2, &options}, {LZMA_VLI_UNKNOWN, NULL}});
+      begin.start_offset = 0;
+      delta.dist = 3;
+    }
+  }
+}
+
+static void
+test_filters_follow_each_other(void)
+{
+  lzma_options_lzma options;
+  lzma_options_delta delta = {.type = LZMA_DELTA_TYPE_BYTE, .dist = 1};
+  REQUIRE(!lzma_lzma_preset(&options, 0));
+  options.dict_size = (uint32_t)1 << 16;
+  const lzma_filter x86 = {LZMA_FILTER_X86, NULL}, ia64 = {LZMA_FILTER_IA64, NULL};
+  const lzma_filter distances = {LZMA_FILTER_DELTA, &delta}, end = {LZMA_VLI_UNKNOWN, NULL};
+  const lzma_filter lzma2 = {LZMA_FILTER_LZMA2, &options};
+  fill_with_code(77);
+  check_filters((lzma_filter[]){x86, ia64, distances, lzma2, end});
+  check_filters((lzma_filter[]){distances, ia64, x86, lzma2, end});
+  check_filters((lzma_filter[]){ia64, x86, lzma2, end});
+}
+
+/* The last bytes are too few for an instruction. */
+static void
+test_short_blocks_are_filtered(void)
+{
+  static char buf[DATA_LEN];
+  lzma_options_lzma options;
+  REQUIRE(!lzma_lzma_preset(&options, 0));
+  options.dict_size = (uint32_t)1 << 16;
+  const lzma_filter filters[] = {{LZMA_FILTER_X86, NULL},
+                                 {LZMA_FILTER_IA64, NULL},
+                                 {LZMA_FILTER_LZMA2, &options},
+                                 {LZMA_VLI_UNKNOWN, NULL}};
+  fill_with_code(5);
+  for (size_t len = 0; len < 40; len++) {
+    CLEANUP(buffer_clear) struct buffer packed = {0};
+    pack_stream(&packed, data, len, filters, LZMA_CHECK_CRC32, 0);
+    CHECK_NUMBER(read_restarted(&packed, 0, buf, sizeof(buf)), (ssize_t)len);
+    CU_ASSERT(memcmp(buf, data, len) == 0);
+    if (len > 0)
+      check_early_end(&packed);
+  }
+}
+
 enum { LONG = 10 << 20 };
 
 static void
@@ -379,30 +475,6 @@ test_sizes_in_the_header_count(void)
   }
 }
 
-/* liblzma's decoder has it then, whose state cannot be saved. */
-static void
-test_a_long_block_with_a_filter_is_not_saved(void)
-{
-  CLEANUP(freep) char *bytes = xcalloc(1, LONG);
-  CLEANUP(freep) char *buf = xcalloc(1, LONG);
-  CLEANUP(error_freep) struct error *err = NULL;
-  CLEANUP(buffer_clear) struct buffer packed = {0};
-  CLEANUP(buffer_clear) struct buffer state = {0};
-  CLEANUP(stream_closep) struct stream *stream = NULL;
-  lzma_options_lzma options;
-  REQUIRE(!lzma_lzma_preset(&options, 0));
-  const lzma_filter filters[] = {
-      {LZMA_FILTER_X86, NULL}, {LZMA_FILTER_LZMA2, &options}, {LZMA_VLI_UNKNOWN, NULL}};
-  memset(bytes, 'x', LONG);
-  pack_stream(&packed, bytes, LONG, filters, LZMA_CHECK_CRC64, 0);
-  REQUIRE(xz_stream_new(memory_stream_new(packed.data, packed.len, 0, 0), &stream, NULL) == 0);
-  REQUIRE(stream_read_full(stream, buf, 1000, NULL) == 0);
-  CHECK_NUMBER(stream->ops->save(stream, &state, &err), -1);
-  CHECK_ERROR(&err, ERROR_RESOURCE_EXHAUSTED, "long block");
-  CHECK_NUMBER(stream_read_most(stream, buf + 1000, LONG - 1000, NULL), LONG - 1000);
-  CU_ASSERT(memcmp(buf, bytes, LONG) == 0);
-}
-
 static void
 check_damaged_states(const struct buffer *packed)
 {
@@ -433,16 +505,28 @@ test_a_damaged_state_is_refused(void)
   check_damaged_states(&blocks);
   pack_lzma2(&one, DATA_LEN, 0, LZMA_CHECK_CRC32, 0);
   check_damaged_states(&one);
+
+  CLEANUP(buffer_clear) struct buffer filtered = {0};
+  lzma_options_lzma options;
+  lzma_options_delta delta = {.type = LZMA_DELTA_TYPE_BYTE, .dist = 4};
+  REQUIRE(!lzma_lzma_preset(&options, 0));
+  options.dict_size = (uint32_t)1 << 16;
+  const lzma_filter filters[] = {{LZMA_FILTER_DELTA, &delta},
+                                 {LZMA_FILTER_X86, NULL},
+                                 {LZMA_FILTER_LZMA2, &options},
+                                 {LZMA_VLI_UNKNOWN, NULL}};
+  pack_stream(&filtered, data, DATA_LEN, filters, LZMA_CHECK_CRC32, 0);
+  check_damaged_states(&filtered);
 }
 
 UNIT_MAIN("populator/format/xz", UNIT_TEST(test_streams_follow_each_other),
-          UNIT_TEST(test_blocks_without_sizes), UNIT_TEST(test_filters_and_none),
+          UNIT_TEST(test_blocks_without_sizes), UNIT_TEST(test_decoders_take_turns),
           UNIT_TEST(test_an_early_end_is_an_error_wherever),
           UNIT_TEST(test_every_flipped_bit_is_told), UNIT_TEST(test_damage_is_told),
           UNIT_TEST(test_what_stands_behind_the_end_is_an_error), UNIT_TEST(test_memory_is_limited),
           UNIT_TEST(test_it_goes_on_from_a_saved_state),
           UNIT_TEST(test_it_goes_on_in_the_middle_of_a_block),
           UNIT_TEST(test_a_long_block_is_saved_though_its_length_is_known),
-          UNIT_TEST(test_sizes_in_the_header_count),
-          UNIT_TEST(test_a_long_block_with_a_filter_is_not_saved),
+          UNIT_TEST(test_sizes_in_the_header_count), UNIT_TEST(test_filters_are_undone),
+          UNIT_TEST(test_filters_follow_each_other), UNIT_TEST(test_short_blocks_are_filtered),
           UNIT_TEST(test_a_damaged_state_is_refused))
