@@ -3,7 +3,8 @@
  * allows it. Checksums are verified, an end that comes too early is an error.
  *
  * It can be saved nearly anywhere: a block that may be long is decoded by xz_block, the others by
- * liblzma, whose state cannot be saved, and which has none between two blocks.
+ * liblzma, whose state cannot be saved, and which has none between two blocks. Not in the middle of
+ * a long block with a check that the format has given no meaning.
  *
  * One thread decodes: liblzma's decoder with threads needs a buffer for each block, which a file
  * can make as large as it likes, and it has had the graver mistakes. */

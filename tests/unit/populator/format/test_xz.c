@@ -48,12 +48,19 @@ pack_stream(struct buffer *out, const char *bytes, size_t len, const lzma_filter
   lzma_end(&lzma);
 }
 
-static void
-pack_lzma2(struct buffer *out, size_t len, uint32_t preset, lzma_check check, size_t block)
+static lzma_options_lzma
+with_small_dictionary(uint32_t preset)
 {
   lzma_options_lzma options;
   REQUIRE(!lzma_lzma_preset(&options, preset));
   options.dict_size = (uint32_t)1 << 16;
+  return options;
+}
+
+static void
+pack_lzma2(struct buffer *out, size_t len, uint32_t preset, lzma_check check, size_t block)
+{
+  lzma_options_lzma options = with_small_dictionary(preset);
   const lzma_filter filters[] = {{LZMA_FILTER_LZMA2, &options}, {LZMA_VLI_UNKNOWN, NULL}};
   pack_stream(out, data, len, filters, check, block);
 }
@@ -360,9 +367,7 @@ test_filters_are_undone(void)
   static const lzma_vli ids[] = {LZMA_FILTER_X86,   LZMA_FILTER_POWERPC,  LZMA_FILTER_IA64,
                                  LZMA_FILTER_ARM,   LZMA_FILTER_ARMTHUMB, LZMA_FILTER_SPARC,
                                  LZMA_FILTER_ARM64, LZMA_FILTER_DELTA};
-  lzma_options_lzma options;
-  REQUIRE(!lzma_lzma_preset(&options, 0));
-  options.dict_size = (uint32_t)1 << 16;
+  lzma_options_lzma options = with_small_dictionary(0);
   for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
     lzma_options_bcj begin = {.start_offset = (uint32_t)0 - 100000 / 16 * 16}; /* past 4 GiB */
     lzma_options_delta delta = {.type = LZMA_DELTA_TYPE_BYTE, .dist = 256};
@@ -380,10 +385,8 @@ test_filters_are_undone(void)
 static void
 test_filters_follow_each_other(void)
 {
-  lzma_options_lzma options;
+  lzma_options_lzma options = with_small_dictionary(0);
   lzma_options_delta delta = {.type = LZMA_DELTA_TYPE_BYTE, .dist = 1};
-  REQUIRE(!lzma_lzma_preset(&options, 0));
-  options.dict_size = (uint32_t)1 << 16;
   const lzma_filter x86 = {LZMA_FILTER_X86, NULL}, ia64 = {LZMA_FILTER_IA64, NULL};
   const lzma_filter distances = {LZMA_FILTER_DELTA, &delta}, end = {LZMA_VLI_UNKNOWN, NULL};
   const lzma_filter lzma2 = {LZMA_FILTER_LZMA2, &options};
@@ -398,9 +401,7 @@ static void
 test_short_blocks_are_filtered(void)
 {
   static char buf[DATA_LEN];
-  lzma_options_lzma options;
-  REQUIRE(!lzma_lzma_preset(&options, 0));
-  options.dict_size = (uint32_t)1 << 16;
+  lzma_options_lzma options = with_small_dictionary(0);
   const lzma_filter filters[] = {{LZMA_FILTER_X86, NULL},
                                  {LZMA_FILTER_IA64, NULL},
                                  {LZMA_FILTER_LZMA2, &options},
@@ -475,6 +476,43 @@ test_sizes_in_the_header_count(void)
   }
 }
 
+/* Gives a file a kind of check that the format has left free, of the same length. */
+static void
+use_unknown_check(struct buffer *packed)
+{
+  uint8_t *header = (uint8_t *)packed->data;
+  uint8_t *footer = header + packed->len - LZMA_STREAM_HEADER_SIZE;
+  lzma_stream_flags flags;
+  REQUIRE(lzma_stream_footer_decode(&flags, footer) == LZMA_OK);
+  REQUIRE(lzma_check_size((lzma_check)2) == lzma_check_size(flags.check));
+  flags.check = (lzma_check)2;
+  REQUIRE(lzma_stream_header_encode(&flags, header) == LZMA_OK);
+  REQUIRE(lzma_stream_footer_encode(&flags, footer) == LZMA_OK);
+}
+
+/* liblzma's decoder has it then, whose state cannot be saved. */
+static void
+test_a_long_block_with_an_unknown_check_is_not_saved(void)
+{
+  CLEANUP(freep) char *bytes = xcalloc(1, LONG);
+  CLEANUP(freep) char *buf = xcalloc(1, LONG);
+  CLEANUP(error_freep) struct error *err = NULL;
+  CLEANUP(buffer_clear) struct buffer packed = {0};
+  CLEANUP(buffer_clear) struct buffer state = {0};
+  CLEANUP(stream_closep) struct stream *stream = NULL;
+  lzma_options_lzma options = with_small_dictionary(0);
+  const lzma_filter filters[] = {{LZMA_FILTER_LZMA2, &options}, {LZMA_VLI_UNKNOWN, NULL}};
+  memset(bytes, 'x', LONG);
+  pack_stream(&packed, bytes, LONG, filters, LZMA_CHECK_CRC32, 0);
+  use_unknown_check(&packed);
+  REQUIRE(xz_stream_new(memory_stream_new(packed.data, packed.len, 0, 0), &stream, NULL) == 0);
+  REQUIRE(stream_read_full(stream, buf, 1000, NULL) == 0);
+  CHECK_NUMBER(stream->ops->save(stream, &state, &err), -1);
+  CHECK_ERROR(&err, ERROR_RESOURCE_EXHAUSTED, "long block");
+  CHECK_NUMBER(stream_read_most(stream, buf + 1000, LONG - 1000, NULL), LONG - 1000);
+  CU_ASSERT(memcmp(buf, bytes, LONG) == 0);
+}
+
 static void
 check_damaged_states(const struct buffer *packed)
 {
@@ -507,10 +545,8 @@ test_a_damaged_state_is_refused(void)
   check_damaged_states(&one);
 
   CLEANUP(buffer_clear) struct buffer filtered = {0};
-  lzma_options_lzma options;
+  lzma_options_lzma options = with_small_dictionary(0);
   lzma_options_delta delta = {.type = LZMA_DELTA_TYPE_BYTE, .dist = 4};
-  REQUIRE(!lzma_lzma_preset(&options, 0));
-  options.dict_size = (uint32_t)1 << 16;
   const lzma_filter filters[] = {{LZMA_FILTER_DELTA, &delta},
                                  {LZMA_FILTER_X86, NULL},
                                  {LZMA_FILTER_LZMA2, &options},
@@ -529,4 +565,5 @@ UNIT_MAIN("populator/format/xz", UNIT_TEST(test_streams_follow_each_other),
           UNIT_TEST(test_a_long_block_is_saved_though_its_length_is_known),
           UNIT_TEST(test_sizes_in_the_header_count), UNIT_TEST(test_filters_are_undone),
           UNIT_TEST(test_filters_follow_each_other), UNIT_TEST(test_short_blocks_are_filtered),
+          UNIT_TEST(test_a_long_block_with_an_unknown_check_is_not_saved),
           UNIT_TEST(test_a_damaged_state_is_refused))
